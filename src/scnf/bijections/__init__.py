@@ -1,0 +1,35 @@
+"""Invertible layers. One signature for all: ``forward(x, context=None) -> (z, ladj)`` and ``inverse``."""
+
+from scnf.bijections.actnorm import ActNorm, ContextAffine, Standardize
+from scnf.bijections.base import Bijection, Chain, Inverse
+from scnf.bijections.continuous import FFJORD, Dynamics, MLPDynamics
+from scnf.bijections.coupling import AffineMap, Coupling, ElementwiseMap, SplineMap
+from scnf.bijections.elementwise import Logit
+from scnf.bijections.linear import InvertibleLinear, LULinear
+from scnf.bijections.masks import ChannelMask, CheckerboardMask, Mask
+from scnf.bijections.reshape import FactorOut, Flatten, Squeeze
+
+__all__ = [
+    "FFJORD",
+    "ActNorm",
+    "AffineMap",
+    "Bijection",
+    "Chain",
+    "ChannelMask",
+    "CheckerboardMask",
+    "ContextAffine",
+    "Coupling",
+    "Dynamics",
+    "ElementwiseMap",
+    "FactorOut",
+    "Flatten",
+    "Inverse",
+    "InvertibleLinear",
+    "LULinear",
+    "Logit",
+    "MLPDynamics",
+    "Mask",
+    "SplineMap",
+    "Squeeze",
+    "Standardize",
+]

@@ -1,0 +1,99 @@
+"""Per-channel affine maps: learned (ActNorm), by context (ContextAffine) and fixed (Standardize)."""
+
+import torch
+from torch import Tensor, nn
+
+from scnf.bijections.base import Bijection, over_channels, pixels, sum_per_row
+
+_SMALLEST_STD = 1e-6
+
+
+def _mean_and_std(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return mean and standard deviation of each channel; a constant channel gets 1, so that it stays finite."""
+    values = x.transpose(0, 1).flatten(1)
+    std = values.std(1, correction=0)
+    return values.mean(1), torch.where(std > _SMALLEST_STD, std, torch.ones_like(std))
+
+
+class ActNorm(Bijection):
+    """z = exp(s) · (x + b) per channel, started so that the first batch has zero mean and unit variance.
+
+    Reference: Kingma & Dhariwal, Glow (2018), section 3.1. Shapes: ``[B, C]`` or ``[B, C, H, W]``.
+    """
+
+    def __init__(self, channels: int):
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(channels))
+        self.log_scale = nn.Parameter(torch.zeros(channels))
+
+    def _ladj(self, x: Tensor) -> Tensor:
+        return (self.log_scale.sum() * pixels(x)).expand(x.shape[0])
+
+    def forward(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        z = (x + over_channels(self.bias, x)) * over_channels(self.log_scale.exp(), x)
+        return z, self._ladj(x)
+
+    def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        x = z * over_channels((-self.log_scale).exp(), z) - over_channels(self.bias, z)
+        return x, -self._ladj(z)
+
+    @torch.no_grad()
+    def initialize(self, x: Tensor, context: Tensor | None = None) -> Tensor:
+        mean, std = _mean_and_std(x)
+        self.bias.copy_(-mean)
+        self.log_scale.copy_(-std.log())
+        return self.forward(x)[0]
+
+
+class ContextAffine(Bijection):
+    """z = x · exp(s(context)) + t(context) per channel, s and t linear, starting as the identity.
+
+    With the label as context this gives every class its own place and size after a conditional step.
+    """
+
+    def __init__(self, channels: int, context_features: int):
+        super().__init__()
+        self.shift_and_log_scale = nn.Linear(context_features, 2 * channels, bias=False)
+        nn.init.zeros_(self.shift_and_log_scale.weight)
+
+    def _parameters_for(self, x: Tensor, context: Tensor | None) -> tuple[Tensor, Tensor]:
+        if context is None:
+            raise ValueError("ContextAffine needs a context")
+        shift, log_scale = self.shift_and_log_scale(context).chunk(2, dim=1)
+        return over_channels(shift, x), over_channels(log_scale, x).expand_as(x)
+
+    def forward(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        shift, log_scale = self._parameters_for(x, context)
+        return x * log_scale.exp() + shift, sum_per_row(log_scale)
+
+    def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        shift, log_scale = self._parameters_for(z, context)
+        return (z - shift) * (-log_scale).exp(), -sum_per_row(log_scale)
+
+
+class Standardize(Bijection):
+    """z = (x − mean) / std per channel with fixed statistics, taken from the data by ``initialize``."""
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, channels: int):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(channels))
+        self.register_buffer("std", torch.ones(channels))
+
+    def _ladj(self, x: Tensor) -> Tensor:
+        return (-self.std.log().sum() * pixels(x)).expand(x.shape[0])
+
+    def forward(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        return (x - over_channels(self.mean, x)) / over_channels(self.std, x), self._ladj(x)
+
+    def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        return z * over_channels(self.std, z) + over_channels(self.mean, z), -self._ladj(z)
+
+    @torch.no_grad()
+    def initialize(self, x: Tensor, context: Tensor | None = None) -> Tensor:
+        mean, std = _mean_and_std(x)
+        self.mean.copy_(mean)
+        self.std.copy_(std)
+        return self.forward(x)[0]

@@ -1,0 +1,111 @@
+"""Invertible linear maps over the channels: a matrix product for vectors, a 1×1 convolution for images."""
+
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from scnf.bijections.base import Bijection, pixels
+
+
+def _over_channels(matrix: Tensor, x: Tensor) -> Tensor:
+    if x.dim() == 2:
+        return F.linear(x, matrix)
+    return F.conv2d(x, matrix[:, :, None, None])
+
+
+class _Cached(NamedTuple):
+    """What was derived from a weight, and which weight: its identity and how often it was written to."""
+
+    key: tuple[int, int, torch.dtype, torch.device]
+    log_det: Tensor
+    inverse: Tensor
+
+
+class InvertibleLinear(Bijection):
+    """z = W x over the channels with a full matrix W; ladj = H·W·log|det W|. Starts at a random rotation.
+
+    Without gradients, log|det W| and W⁻¹ are computed once and kept until the weight changes.
+    Reference: Kingma & Dhariwal, Glow (2018), section 3.2. Shapes: ``[B, C]`` or ``[B, C, H, W]``.
+    """
+
+    def __init__(self, channels: int):
+        super().__init__()
+        self.weight = nn.Parameter(nn.init.orthogonal_(torch.empty(channels, channels)))
+        self._cache: _Cached | None = None
+
+    def _derived(self) -> _Cached:
+        weight = self.weight
+        key = (weight.data_ptr(), weight._version, weight.dtype, weight.device)
+        if self._cache is None or self._cache.key != key:
+            detached = weight.detach()
+            self._cache = _Cached(key, torch.linalg.slogdet(detached).logabsdet, torch.linalg.inv(detached))
+        return self._cache
+
+    def _needs_gradient(self) -> bool:
+        return torch.is_grad_enabled() and self.weight.requires_grad
+
+    def _log_det(self) -> Tensor:
+        if self._needs_gradient():
+            return torch.linalg.slogdet(self.weight).logabsdet
+        return self._derived().log_det
+
+    def forward(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        return _over_channels(self.weight, x), (self._log_det() * pixels(x)).expand(x.shape[0])
+
+    def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        inverse = torch.linalg.inv(self.weight) if self._needs_gradient() else self._derived().inverse
+        return _over_channels(inverse, z), (-self._log_det() * pixels(z)).expand(z.shape[0])
+
+    def __getstate__(self) -> dict[str, object]:
+        # A copy has weights of its own: what was derived from these must not travel with it.
+        return {**self.__dict__, "_cache": None}
+
+
+class LULinear(Bijection):
+    """z = P L (U + diag(s)) x over the channels; ladj = H·W·Σ log|s|, no determinant in the hot path.
+
+    P is a fixed permutation and the signs of s are fixed, so W stays invertible. Starts at a random rotation.
+    Reference: Kingma & Dhariwal, Glow (2018), equation 10. Shapes: ``[B, C]`` or ``[B, C, H, W]``.
+    """
+
+    permutation: Tensor
+    sign: Tensor
+
+    def __init__(self, channels: int):
+        super().__init__()
+        start = nn.init.orthogonal_(torch.empty(channels, channels))
+        permutation, lower, upper = torch.linalg.lu(start)
+        diagonal = upper.diagonal()
+        self.register_buffer("permutation", permutation)
+        self.register_buffer("sign", diagonal.sign())
+        self.lower = nn.Parameter(lower.tril(-1))
+        self.upper = nn.Parameter(upper.triu(1))
+        self.log_diagonal = nn.Parameter(diagonal.abs().log())
+
+    def _factors(self) -> tuple[Tensor, Tensor]:
+        eye = torch.eye(len(self.sign), dtype=self.lower.dtype, device=self.lower.device)
+        lower = self.lower.tril(-1) + eye
+        upper = self.upper.triu(1) + torch.diag(self.sign * self.log_diagonal.exp())
+        return lower, upper
+
+    def _ladj(self, x: Tensor) -> Tensor:
+        return (self.log_diagonal.sum() * pixels(x)).expand(x.shape[0])
+
+    def forward(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        lower, upper = self._factors()
+        return _over_channels(self.permutation @ lower @ upper, x), self._ladj(x)
+
+    def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        lower, upper = self._factors()
+        columns = self.permutation.T @ z.transpose(0, 1).flatten(1)
+        columns = torch.linalg.solve_triangular(lower, columns, upper=False, unitriangular=True)
+        columns = torch.linalg.solve_triangular(upper, columns, upper=True)
+        x = columns.reshape(z.shape[1], z.shape[0], *z.shape[2:]).transpose(0, 1)
+        return x.contiguous(), -self._ladj(z)
+
+
+def make_linear(kind: Literal["full", "lu"], channels: int) -> Bijection:
+    """Return the linear layer that a recipe names."""
+    return InvertibleLinear(channels) if kind == "full" else LULinear(channels)

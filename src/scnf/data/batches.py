@@ -1,0 +1,97 @@
+"""Batches of training rows: which rows, with which weight, and as which continuous values."""
+
+import torch
+from torch import Tensor
+
+from scnf.recipes.schema import TrainingSpec
+
+
+def dequantize(x: Tensor, levels: int, generator: torch.Generator | None = None) -> Tensor:
+    """Return (x + u) / levels with uniform noise u: integers 0 … levels−1 to continuous values in [0, 1)."""
+    noise = torch.rand(x.shape, generator=generator, device=x.device)
+    return (x + noise) / levels
+
+
+def _seeded(*parts: int) -> torch.Generator:
+    """Return a generator that depends on the parts alone."""
+    mixed = 0
+    for part in parts:
+        mixed = (mixed * 6364136223846793005 + part + 1442695040888963407) % 2**63
+    return torch.Generator().manual_seed(mixed)
+
+
+class Batches:
+    """The batch of every step, as a pure function of the seed and the step: a resumed run sees the same rows.
+
+    Labelled rows make up a chosen share of the batch; the row weights give them the share of the objective that the
+    recipe asks for, whatever their share of the batch. Weights of a batch add up to 1.
+    """
+
+    def __init__(self, x: Tensor, y: Tensor, spec: TrainingSpec, seed: int, levels: int | None = None):
+        self.x, self.y, self.spec, self.seed, self.levels = x, y, spec, seed, levels
+        self.pools = {"labelled": (y >= 0).nonzero()[:, 0], "hidden": (y < 0).nonzero()[:, 0]}
+        self.counts = self._counts()
+        self.noise_scale = spec.noise * x.float().std(0) if spec.noise else None
+        self._orders: dict[tuple[str, int], Tensor] = {}
+
+    def _counts(self) -> dict[str, int]:
+        labelled, hidden = len(self.pools["labelled"]), len(self.pools["hidden"])
+        size = (
+            min(self.spec.batch_size, labelled + hidden) if self.spec.labelled_share is None else self.spec.batch_size
+        )
+        if not hidden or not labelled:
+            return {"labelled": size if labelled else 0, "hidden": size if hidden else 0}
+        share = labelled / (labelled + hidden) if self.spec.labelled_share is None else self.spec.labelled_share
+        count = min(max(round(size * share), 1), size - 1)
+        return {"labelled": count, "hidden": size - count}
+
+    def labelled_weight(self, step: int) -> float:
+        """Return the labelled rows' share of the objective at a step."""
+        labelled, hidden = len(self.pools["labelled"]), len(self.pools["hidden"])
+        if not hidden or not labelled:
+            return float(bool(labelled))
+        end = self.spec.labelled_weight
+        end = labelled / (labelled + hidden) if end is None else end
+        start = self.spec.labelled_weight_start
+        decay_steps = self.spec.labelled_decay * self.spec.steps
+        if start is None or step >= decay_steps:
+            return end
+        # Geometric: every stretch of the decay takes off the same factor.
+        return float(start * (end / start) ** (step / decay_steps))
+
+    def _rows(self, pool: str, step: int) -> Tensor:
+        """Return this step's rows of a pool: epoch after epoch, each a new order."""
+        rows, count = self.pools[pool], self.counts[pool]
+        position, needed, parts = step * count, count, []
+        while needed:
+            epoch, start = divmod(position, len(rows))
+            part = self._order(pool, epoch)[start : start + needed]
+            parts.append(part)
+            position, needed = position + len(part), needed - len(part)
+        return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+    def _order(self, pool: str, epoch: int) -> Tensor:
+        if (pool, epoch) not in self._orders:
+            self._orders = {key: order for key, order in self._orders.items() if key[0] != pool}
+            rows = self.pools[pool]
+            generator = _seeded(self.seed, epoch, int(pool == "labelled"))
+            self._orders[pool, epoch] = rows[torch.randperm(len(rows), generator=generator)]
+        return self._orders[pool, epoch]
+
+    def __call__(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Return x ``[B, ...]``, y ``[B]`` and weights ``[B]`` of a step."""
+        rows = torch.cat([self._rows(pool, step) for pool, count in self.counts.items() if count])
+        weight = self.labelled_weight(step)
+        labelled, hidden = self.counts["labelled"], self.counts["hidden"]
+        weights = torch.empty(labelled + hidden)
+        weights[:labelled] = weight / max(labelled, 1)
+        weights[labelled:] = (1 - weight) / max(hidden, 1)
+        return self._values(self.x[rows], step), self.y[rows], weights
+
+    def _values(self, x: Tensor, step: int) -> Tensor:
+        generator = _seeded(self.seed, step, 2)
+        if self.levels is not None:
+            return dequantize(x, self.levels, generator)
+        if self.noise_scale is not None:
+            x = x + self.noise_scale * torch.randn(x.shape, generator=generator)
+        return x

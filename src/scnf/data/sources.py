@@ -1,0 +1,93 @@
+"""Data sets by name: a seed in, training and test arrays out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.datasets import load_digits, make_circles, make_moons
+from sklearn.model_selection import train_test_split
+
+from scnf.data.labels import hide_labels
+
+
+@dataclass(frozen=True)
+class Split:
+    """One data set, split for training and testing.
+
+    ``y_train`` is -1 where the label is hidden. ``levels`` is the number of values a component takes if the data are
+    integers 0 … levels−1 (to be dequantised), and None if they are continuous.
+    """
+
+    name: str
+    seed: int
+    x_train: np.ndarray
+    y_train: np.ndarray
+    x_test: np.ndarray
+    y_test: np.ndarray
+    classes: tuple[str, ...]
+    levels: int | None = None
+
+    @property
+    def labelled(self) -> int:
+        """Number of training rows that have a label."""
+        return int((self.y_train >= 0).sum())
+
+
+@dataclass(frozen=True)
+class Source:
+    """How to make a data set and what to tell of it."""
+
+    description: str
+    default_labels: int
+    load: Callable[[int, int], Split]
+
+
+def _toy(
+    name: str, make: Callable[[int], tuple[np.ndarray, np.ndarray]], classes: tuple[str, ...]
+) -> Callable[[int, int], Split]:
+    def load(labels: int, seed: int) -> Split:
+        x, y = make(seed)
+        x = x.astype(np.float32)
+        y_train = hide_labels(y[:1000], labels, seed)
+        return Split(name, seed, x[:1000], y_train, x[1000:], y[1000:], classes)
+
+    return load
+
+
+def _digits(labels: int, seed: int) -> Split:
+    data = load_digits()
+    images = data.images.astype(np.uint8)[:, None]
+    x_train, x_test, y_train, y_test = train_test_split(
+        images, data.target, test_size=1 / 3, stratify=data.target, random_state=seed
+    )
+    hidden = hide_labels(y_train, labels, seed)
+    return Split("digits", seed, x_train, hidden, x_test, y_test, tuple("0123456789"), levels=17)
+
+
+SOURCES: dict[str, Source] = {
+    "moons": Source(
+        "two interleaved half circles, noise 0.1; 1,000 training and 500 test points",
+        10,
+        _toy("moons", lambda seed: make_moons(1500, noise=0.1, random_state=seed), ("upper", "lower")),
+    ),
+    "circles": Source(
+        "a ring around a disc, noise 0.1, factor 0.2; 1,000 training and 500 test points",
+        10,
+        _toy("circles", lambda seed: make_circles(1500, noise=0.1, factor=0.2, random_state=seed), ("outer", "inner")),
+    ),
+    "digits": Source("scikit-learn's handwritten digits, 8×8, two thirds for training", 100, _digits),
+}
+
+
+def load(name: str, labels: int | None = None, seed: int = 0) -> Split:
+    """Load a data set by name with all but ``labels`` training labels hidden.
+
+    Example:
+        >>> split = load("moons", labels=10, seed=0)
+        >>> split.x_train.shape, split.x_test.shape, split.labelled
+        ((1000, 2), (500, 2), 10)
+    """
+    if name not in SOURCES:
+        raise ValueError(f"unknown data set {name!r}; known are {', '.join(SOURCES)}")
+    source = SOURCES[name]
+    return source.load(source.default_labels if labels is None else labels, seed)

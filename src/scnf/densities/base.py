@@ -1,0 +1,46 @@
+"""What a class-conditional density is."""
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+
+
+class ClassConditional(nn.Module, ABC):
+    """A density p(z | y) over vectors for each of K classes, as the change of variables z_h = h(z; y).
+
+    Shapes: z and z_h are ``[B, features]``, y is ``[B]`` with values 0 … K−1.
+    """
+
+    def __init__(self, features: int, classes: int):
+        super().__init__()
+        self.features = features
+        self.classes = classes
+
+    @abstractmethod
+    def log_prob(self, z: Tensor, y: Tensor) -> Tensor:
+        """Return log p(z | y): ``[B]``."""
+
+    @abstractmethod
+    def log_prob_all(self, z: Tensor) -> Tensor:
+        """Return log p(z | k) for every class k: ``[B, K]``."""
+
+    @abstractmethod
+    def encode(self, z: Tensor, y: Tensor) -> Tensor:
+        """Return z_h = h(z; y), which no longer tells y: ``[B, features]``."""
+
+    @abstractmethod
+    def decode(self, z_h: Tensor, y: Tensor) -> Tensor:
+        """Undo ``encode``."""
+
+    @abstractmethod
+    def sample_base(self, n: int, temperature: float = 1.0) -> Tensor:
+        """Draw n values of z_h from the base density, its standard deviation multiplied by ``temperature``."""
+
+    def sample(self, y: Tensor, temperature: float = 1.0) -> Tensor:
+        """Draw one z for each label."""
+        return self.decode(self.sample_base(len(y), temperature), y)
+
+    @torch.no_grad()
+    def initialize(self, z: Tensor, y: Tensor) -> None:
+        """Set data-dependent parameters from a first batch; y is -1 where the label is hidden."""

@@ -1,0 +1,65 @@
+"""Numbers that tell how good a model is: pure functions of ``log_joint`` and labels, and the passes that fill them."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from scnf.data.batches import dequantize
+from scnf.model import SemiConditionalFlow
+
+
+def error_percent(log_joint: Tensor, y: Tensor) -> float:
+    """Return the share of rows whose most probable class is not y, in percent."""
+    return float((log_joint.argmax(1) != y).double().mean()) * 100
+
+
+def expected_calibration_error(log_joint: Tensor, y: Tensor, bins: int = 15) -> float:
+    """Return the mean gap between confidence and accuracy over equal-width bins of confidence, as a share.
+
+    Reference: Guo et al., On Calibration of Modern Neural Networks (2017).
+    """
+    confidence, predicted = log_joint.softmax(1).max(1)
+    correct = (predicted == y).to(confidence)
+    bin_of = (confidence * bins).long().clamp(max=bins - 1)
+    gaps = torch.zeros(bins, dtype=confidence.dtype).index_add_(0, bin_of, confidence - correct)
+    return float(gaps.abs().sum() / len(y))
+
+
+def mean_nll(log_joint: Tensor) -> float:
+    """Return −log p(x), a row's mean, in nats."""
+    return -float(log_joint.double().logsumexp(1).mean())
+
+
+@torch.no_grad()
+def log_joint_of(
+    model: SemiConditionalFlow, x: Tensor, levels: int | None = None, batch_size: int = 2048, seed: int = 0
+) -> Tensor:
+    """Return ``log_joint`` of all rows, batch by batch, in the units of x.
+
+    Integers are dequantised with one uniform sample and a fixed seed.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    parts = []
+    for rows in x.split(batch_size):
+        if levels is None:
+            parts.append(model.log_joint(rows))
+        else:
+            # The model's unit is 1/levels of the data's: the density in the data's units is smaller by levels^D.
+            shift = model.dimensions * math.log(levels)
+            parts.append(model.log_joint(dequantize(rows, levels, generator)) - shift)
+    return torch.cat(parts)
+
+
+def evaluate(model: SemiConditionalFlow, x: Tensor, y: Tensor, levels: int | None = None) -> dict[str, float]:
+    """Return error (%), nll (nats), ece, and bits_per_dim where the data are integers."""
+    log_joint = log_joint_of(model, x, levels)
+    nll = mean_nll(log_joint)
+    metrics = {
+        "error": error_percent(log_joint, y),
+        "nll": nll,
+        "ece": expected_calibration_error(log_joint, y),
+    }
+    if levels is not None:
+        metrics["bits_per_dim"] = nll / (model.dimensions * math.log(2))
+    return metrics

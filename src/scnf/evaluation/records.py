@@ -1,0 +1,69 @@
+"""Run records: what was run, where, and what came out, as JSON."""
+
+import json
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from scnf.recipes.schema import Recipe
+
+
+def run_record(
+    experiment: str, recipe: Recipe, data: dict[str, Any], metrics: dict[str, float], seconds: float, **more: Any
+) -> dict[str, Any]:
+    """Return a record of one run; ``data`` names the data set, the number of labels and the seed of the split."""
+    return {
+        "experiment": experiment,
+        "recipe": recipe.model_dump(mode="json"),
+        "data": data,
+        "metrics": metrics,
+        "minutes": seconds / 60,
+        "commit": current_commit(),
+        "machine": machine(),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        **more,
+    }
+
+
+def machine() -> dict[str, Any]:
+    """Return what a reader needs to know of the machine."""
+    return {
+        "cpu": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+
+
+def current_commit() -> str | None:
+    """Return the commit of the code in use, with ``+`` where files were changed since; None outside a checkout."""
+    folder = Path(__file__).parent
+    try:
+        git = ["git", "-C", str(folder)]
+        commit = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
+        changed = subprocess.run(
+            [*git, "status", "--porcelain", "--", str(folder)], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return commit.stdout.strip() + ("+" if changed.stdout.strip() else "")
+
+
+def write_record(path: Path, record: dict[str, Any]) -> None:
+    """Write a record, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".partial")
+    temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def read_records(folder: Path) -> list[dict[str, Any]]:
+    """Return all records below a folder, in the order of their file names."""
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.json"))]

@@ -1,0 +1,15 @@
+"""Recipes: TOML files that say what to build and how to train it."""
+
+from scnf.recipes.load import RecipeError, load_recipe, parse_override, recipe_to_toml, shipped_recipes
+from scnf.recipes.schema import ModelSpec, Recipe, TrainingSpec
+
+__all__ = [
+    "ModelSpec",
+    "Recipe",
+    "RecipeError",
+    "TrainingSpec",
+    "load_recipe",
+    "parse_override",
+    "recipe_to_toml",
+    "shipped_recipes",
+]

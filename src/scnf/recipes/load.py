@@ -1,0 +1,98 @@
+"""Reading recipes: shipped names, TOML files, and overrides of single keys."""
+
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from pydantic import ValidationError
+
+from scnf.recipes.schema import Recipe
+
+
+class RecipeError(ValueError):
+    """A recipe that cannot be used, and which key is at fault."""
+
+
+def shipped_recipes() -> list[str]:
+    """Return the names of the recipes that come with the package."""
+    folder = resources.files("scnf.recipes")
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def load_recipe(name_or_path: str | Path, overrides: Mapping[str, Any] | None = None) -> Recipe:
+    """Read a shipped recipe by name or a TOML file by path, with some keys replaced.
+
+    Example:
+        >>> load_recipe("toy", {"training.steps": 10}).training.steps
+        10
+    """
+    source, text = _read(str(name_or_path))
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RecipeError(f"{source} is not valid TOML: {error}") from error
+    for key, value in (overrides or {}).items():
+        _replace(values, key, value)
+    try:
+        return Recipe.model_validate(values)
+    except ValidationError as error:
+        raise RecipeError(f"{source}: {_explain(error)}") from error
+
+
+def parse_override(assignment: str) -> tuple[str, Any]:
+    """Read ``key=value`` with the value in TOML's notation; a bare word is a string.
+
+    Example:
+        >>> parse_override("training.betas=[0.9, 0.999]"), parse_override("model.f.map=spline")
+        (('training.betas', [0.9, 0.999]), ('model.f.map', 'spline'))
+    """
+    key, equals, value = assignment.partition("=")
+    if not equals or not key.strip():
+        raise RecipeError(f"an override is key=value, got {assignment!r}")
+    try:
+        return key.strip(), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key.strip(), value.strip()
+
+
+def recipe_to_toml(recipe: Recipe) -> str:
+    """Return the resolved recipe, every key with its value, as a TOML file."""
+    return tomli_w.dumps(recipe.model_dump(mode="json", exclude_none=True))
+
+
+def _read(name_or_path: str) -> tuple[str, str]:
+    path = Path(name_or_path)
+    if path.suffix == ".toml" or path.is_file():
+        if not path.is_file():
+            raise RecipeError(f"recipe file {path} does not exist")
+        return str(path), path.read_text(encoding="utf-8")
+    if name_or_path not in shipped_recipes():
+        known = ", ".join(shipped_recipes())
+        raise RecipeError(f"unknown recipe {name_or_path!r}; shipped are {known}, or give a .toml file")
+    return f"recipe {name_or_path!r}", (resources.files("scnf.recipes") / f"{name_or_path}.toml").read_text("utf-8")
+
+
+def _replace(values: dict[str, Any], key: str, value: Any) -> None:
+    *parents, last = key.split(".")
+    for parent in parents:
+        values = values.setdefault(parent, {})
+        if not isinstance(values, dict):
+            raise RecipeError(f"{key!r} is not a key: {parent!r} holds a value, not a table")
+    values[last] = value
+
+
+def _explain(error: ValidationError) -> str:
+    """Return one sentence that names the first key at fault."""
+    first = error.errors()[0]
+    # pydantic puts the chosen kind into the path of a union; the user's key has no such part.
+    parts = [str(part) for part in first["loc"] if part not in ("coupling", "ffjord", "multiscale", "gaussian")]
+    key = ".".join(parts)
+    if first["type"] == "extra_forbidden":
+        return f"unknown key {key!r}"
+    if first["type"] == "missing":
+        return f"key {key!r} is missing"
+    message = first["msg"].removeprefix("Input ").removeprefix("Value error, ")
+    return f"bad value {first['input']!r} for key {key!r}: it {message}"

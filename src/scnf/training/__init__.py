@@ -1,0 +1,7 @@
+"""Objectives and the training loop."""
+
+from scnf.training.fit import Fitted, fit
+from scnf.training.losses import classification_loss, em_nll, marginal_nll
+from scnf.training.trial import DivergedError, TrainingData
+
+__all__ = ["DivergedError", "Fitted", "TrainingData", "classification_loss", "em_nll", "fit", "marginal_nll"]

@@ -1,0 +1,179 @@
+"""Fitting a recipe to data: restarts, checkpoints, and the best training objective wins."""
+
+import hashlib
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor
+
+from scnf.model import SemiConditionalFlow
+from scnf.recipes.build import build_model
+from scnf.recipes.schema import Recipe
+from scnf.tensorfile import read_tensors, write_tensors
+from scnf.training.trial import DivergedError, Record, TrainingData, Trial
+
+_SECONDS_BETWEEN_CHECKPOINTS = 20.0
+
+
+@dataclass
+class Fitted:
+    """A trained model (averaged weights, evaluation mode), its training curve and what it took."""
+
+    model: SemiConditionalFlow
+    history: list[Record]
+    objectives: list[float]
+    seconds: float
+    cpu_seconds: float
+
+    @property
+    def parameters(self) -> int:
+        """Number of trained numbers."""
+        return sum(p.numel() for p in self.model.parameters())
+
+
+@dataclass
+class _Best:
+    """The best restart so far."""
+
+    objective: float = float("inf")
+    weights: dict[str, Tensor] = field(default_factory=dict)
+
+
+def fit(
+    recipe: Recipe,
+    data: TrainingData,
+    seed: int = 0,
+    checkpoint: Path | None = None,
+    resume: bool = False,
+    on_step: Callable[[int, int, float], None] = lambda restart, step, loss: None,
+    fabric: Fabric | None = None,
+) -> Fitted:
+    """Train ``recipe.training.n_init`` models from different starts and return the one with the best objective.
+
+    Args:
+        recipe: what to build and how to train it.
+        data: the rows; hidden labels are -1.
+        seed: fixes the start, the batches and the noise. The same seed gives the same weights on one machine.
+        checkpoint: where to keep the state of the run, written every 20 seconds.
+        resume: go on from ``checkpoint`` if it is there; the result is that of an uninterrupted run.
+        on_step: called after each step with the restart, the step and the mean loss of the last recorded stretch.
+        fabric: where to run; one CPU or GPU process by default.
+
+    Example:
+        >>> import torch
+        >>> from scnf import TrainingData, fit, load_recipe, load_split
+        >>> split = load_split("moons", labels=10, seed=0)
+        >>> data = TrainingData(torch.tensor(split.x_train), torch.tensor(split.y_train), classes=2)
+        >>> recipe = load_recipe("toy", {"training.steps": 2})
+        >>> fit(recipe, data).model.log_joint(torch.tensor(split.x_test)).shape
+        torch.Size([500, 2])
+    """
+    run = _Run(recipe, data, seed, checkpoint, fabric or Fabric(accelerator="auto", devices=1))
+    if resume and checkpoint is not None and checkpoint.is_file():
+        run.load()
+    run.train(on_step)
+    return run.result()
+
+
+class _Run:
+    """All restarts of a fit, and where it stands among them."""
+
+    def __init__(self, recipe: Recipe, data: TrainingData, seed: int, checkpoint: Path | None, fabric: Fabric):
+        self.recipe, self.data, self.seed, self.checkpoint, self.fabric = recipe, data, seed, checkpoint, fabric
+        self.best = _Best()
+        self.objectives: list[float] = []
+        self.history: list[Record] = []
+        self.trial: Trial | None = None
+        self.seconds_before = self.cpu_seconds_before = 0.0
+        self.started, self.cpu_started = time.perf_counter(), time.process_time()
+        self.saved = time.perf_counter()
+
+    def train(self, on_step: Callable[[int, int, float], None]) -> None:
+        def after_step(trial: Trial) -> None:
+            on_step(trial.restart, trial.step, trial.history[-1].loss if trial.history else float("nan"))
+            if self.checkpoint and time.perf_counter() - self.saved > _SECONDS_BETWEEN_CHECKPOINTS:
+                self.save()
+
+        diverged: DivergedError | None = None
+        while len(self.objectives) < self.recipe.training.n_init:
+            restart = len(self.objectives)
+            if self.trial is None:
+                self.trial = Trial(self.recipe, self.data, self.seed, restart, self.fabric)
+            try:
+                self.trial.run(after_step)
+            except DivergedError as error:
+                diverged = error
+            self._finish_trial(self.trial)
+        if self.checkpoint:
+            self.save()
+        # One restart that diverged is no harm while another did not.
+        if diverged is not None and not any(map(math.isfinite, self.objectives)):
+            raise diverged
+
+    def _finish_trial(self, trial: Trial) -> None:
+        objective = trial.objective()
+        if objective < self.best.objective or not self.best.weights:
+            with trial.average.applied():
+                weights = {name: value.detach().clone() for name, value in trial.model.state_dict().items()}
+            self.best = _Best(objective, weights)
+        self.objectives.append(objective)
+        self.history.extend(trial.history)
+        self.trial = None
+
+    def result(self) -> Fitted:
+        counts = torch.bincount(self.data.y[self.data.y >= 0], minlength=self.data.classes)
+        model = build_model(self.recipe.model, self.data.shape, self.data.classes, counts)
+        model.load_state_dict(self.best.weights)
+        return Fitted(model.eval(), self.history, self.objectives, *self._clocks())
+
+    def _clocks(self) -> tuple[float, float]:
+        seconds = self.seconds_before + time.perf_counter() - self.started
+        return seconds, self.cpu_seconds_before + time.process_time() - self.cpu_started
+
+    def _fingerprint(self) -> str:
+        """Return what a checkpoint must agree with: recipe, seed and rows."""
+        digest = hashlib.sha256(f"{self.recipe.model_dump_json()} {self.seed}".encode())
+        for tensor in (self.data.x, self.data.y):
+            digest.update(tensor.contiguous().numpy().tobytes())
+        return digest.hexdigest()
+
+    def save(self) -> None:
+        assert self.checkpoint is not None
+        tensors = {f"best.{name}": value for name, value in self.best.weights.items()}
+        seconds, cpu_seconds = self._clocks()
+        values: dict[str, Any] = {
+            "fingerprint": self._fingerprint(),
+            "objectives": self.objectives,
+            "best_objective": self.best.objective,
+            "history": [vars(record) for record in self.history],
+            "seconds": seconds,
+            "cpu_seconds": cpu_seconds,
+        }
+        if self.trial is not None:
+            trial_tensors, values["trial"] = self.trial.state()
+            tensors |= {f"trial.{name}": value for name, value in trial_tensors.items()}
+        write_tensors(self.checkpoint, tensors, values)
+        self.saved = time.perf_counter()
+
+    def load(self) -> None:
+        assert self.checkpoint is not None
+        tensors, values = read_tensors(self.checkpoint)
+        if values["fingerprint"] != self._fingerprint():
+            raise ValueError(f"{self.checkpoint} belongs to another recipe, seed or data set and cannot be resumed")
+        self.objectives = values["objectives"]
+        self.best = _Best(values["best_objective"], _under("best.", tensors))
+        self.history = [Record(**record) for record in values["history"]]
+        self.seconds_before, self.cpu_seconds_before = values["seconds"], values["cpu_seconds"]
+        if "trial" in values:
+            self.trial = Trial(self.recipe, self.data, self.seed, values["trial"]["restart"], self.fabric)
+            self.trial.load_state(_under("trial.", tensors), values["trial"])
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}

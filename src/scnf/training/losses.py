@@ -1,0 +1,39 @@
+"""Objectives: pure functions of ``log_joint`` ``[B, K]`` and labels ``[B]`` (-1 where hidden), one value a row."""
+
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def _joint_of_label(log_joint: Tensor, y: Tensor) -> Tensor:
+    return log_joint.gather(1, y.clamp(min=0)[:, None])[:, 0]
+
+
+def marginal_nll(log_joint: Tensor, y: Tensor) -> Tensor:
+    """Return −log p(x, y) where the label is known and −log p(x) where it is hidden: equation 1 of the paper, ``[B]``.
+
+    Example:
+        >>> import torch
+        >>> log_joint = torch.tensor([[0.1, 0.3], [0.1, 0.3]]).log()
+        >>> [round(v, 3) for v in marginal_nll(log_joint, torch.tensor([0, -1])).exp().tolist()]
+        [10.0, 2.5]
+    """
+    return -_joint_of_label(log_joint, y).where(y >= 0, log_joint.logsumexp(1))
+
+
+def em_nll(log_joint: Tensor, log_resp: Tensor, y: Tensor) -> Tensor:
+    """Return the M-step's surrogate, −E_q[log p(x, y)] for hidden labels with q = exp(log_resp) held fixed, ``[B]``.
+
+    With ``log_resp`` the current posterior its gradient equals that of ``marginal_nll`` (Fisher's identity).
+    Reference: Atanov et al., SCNF (2019), Appendix B.
+    """
+    expected = (log_resp.detach().exp() * log_joint).sum(1)
+    return -_joint_of_label(log_joint, y).where(y >= 0, expected)
+
+
+def classification_loss(log_joint: Tensor, y: Tensor, temperature: float = 1.0) -> Tensor:
+    """Return −log p(y | x) where the label is known and 0 where it is hidden, ``[B]``.
+
+    The posterior is softmax(log_joint / temperature).
+    """
+    nll = F.cross_entropy(log_joint / temperature, y.clamp(min=0), reduction="none")
+    return nll.where(y >= 0, nll.new_zeros(()))

@@ -1,0 +1,203 @@
+"""One training run from one random start."""
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+
+from scnf.data.batches import Batches, dequantize
+from scnf.model import SemiConditionalFlow
+from scnf.recipes.build import build_model
+from scnf.recipes.schema import Recipe, TrainingSpec
+from scnf.training.ema import WeightAverage
+from scnf.training.losses import classification_loss, em_nll, marginal_nll
+
+# So many batches in a row without a finite loss and gradient end the run.
+_PATIENCE = 20
+_RECORDS = 200
+_EVALUATION_ROWS = 2048
+
+
+class DivergedError(RuntimeError):
+    """Training met only NaN or infinite losses; the last good weights are kept."""
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Rows to learn from: x ``[N, *shape]``, y ``[N]`` with -1 where hidden, the number of classes, and the number of
+    levels if x holds integers to be dequantised.
+    """
+
+    x: Tensor
+    y: Tensor
+    classes: int
+    levels: int | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one row."""
+        return tuple(self.x.shape[1:])
+
+    def continuous(self) -> Tensor:
+        """Return all rows as the model sees them, dequantised with a fixed seed."""
+        if self.levels is None:
+            return self.x
+        return dequantize(self.x, self.levels, torch.Generator().manual_seed(0))
+
+
+@dataclass(frozen=True)
+class Record:
+    """One point of the training curve: means since the last point."""
+
+    restart: int
+    step: int
+    loss: float
+    gradient_norm: float
+    learning_rate: float
+    labelled_weight: float
+
+
+def learning_rate(spec: TrainingSpec, step: int) -> float:
+    """Return the rate at a step: linear warm-up, then half a cosine down to zero."""
+    warmup = min(1.0, (step + 1) / max(spec.warmup_steps, 1))
+    return spec.learning_rate * warmup * 0.5 * (1 + math.cos(math.pi * step / spec.steps))
+
+
+def training_objective(log_joint: Tensor, y: Tensor, weights: Tensor, spec: TrainingSpec) -> Tensor:
+    """Return the scalar to minimise: the weighted likelihood objective and, if asked for, L_clf over labelled rows."""
+    if spec.objective == "em":
+        nll = em_nll(log_joint, log_joint.log_softmax(1), y)
+    else:
+        nll = marginal_nll(log_joint, y)
+    loss = (nll * weights).sum()
+    if spec.clf_weight:
+        labelled = (y >= 0).sum().clamp(min=1)
+        loss = loss + spec.clf_weight * classification_loss(log_joint, y, spec.clf_temperature).sum() / labelled
+    return loss
+
+
+def _parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
+    """Decay the weights of the nets alone: a decayed scale or rotation would be a prior on the flow itself."""
+    decayed = {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear | nn.Conv2d)}
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    return [
+        {"params": [p for p in parameters if id(p) in decayed], "weight_decay": weight_decay},
+        {"params": [p for p in parameters if id(p) not in decayed], "weight_decay": 0.0},
+    ]
+
+
+class Trial:
+    """A model in training: weights, optimiser, average and position. Deterministic given the seed and restart."""
+
+    def __init__(self, recipe: Recipe, data: TrainingData, seed: int, restart: int, fabric: Fabric):
+        self.spec, self.data, self.restart, self.fabric = recipe.training, data, restart, fabric
+        self.seed = seed * 1009 + restart
+        with torch.random.fork_rng():
+            torch.manual_seed(self.seed)
+            counts = torch.bincount(data.y[data.y >= 0], minlength=data.classes)
+            self.model: SemiConditionalFlow = build_model(recipe.model, data.shape, data.classes, counts)
+            self.model.initialize(data.continuous(), data.y)
+        groups = _parameter_groups(self.model, self.spec.weight_decay)
+        optimizer = torch.optim.AdamW(groups, lr=self.spec.learning_rate, betas=self.spec.betas, fused=True)
+        self.module, self.optimizer = fabric.setup(self.model, optimizer)
+        self.average = WeightAverage(self.model, self.spec.ema)
+        self.batches = Batches(data.x, data.y, self.spec, self.seed, data.levels)
+        self.step = 0
+        self.history: list[Record] = []
+        self._sums = [0.0, 0.0, 0.0]
+        self._bad_in_a_row = 0
+
+    def run(self, after_step: Callable[["Trial"], None] = lambda trial: None) -> None:
+        """Train to the end of the schedule; ``after_step`` is called after each step and may raise to stop."""
+        with torch.random.fork_rng():
+            while self.step < self.spec.steps:
+                self._take_step()
+                after_step(self)
+
+    def _take_step(self) -> None:
+        # What a layer draws itself (Hutchinson's probes) depends on the step too, so a resumed run repeats it.
+        torch.manual_seed(self.seed * 1_000_003 + self.step)
+        rate = learning_rate(self.spec, self.step)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        x, y, weights = self.fabric.to_device(self.batches(self.step))
+        loss = training_objective(self.module(x), y, weights, self.spec)
+        self.optimizer.zero_grad(set_to_none=True)
+        self.fabric.backward(loss)
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.spec.clip)
+        loss_value, norm_value = loss.item(), norm.item()
+        if math.isfinite(loss_value) and math.isfinite(norm_value):
+            self.optimizer.step()
+            self.average.update(self.step)
+            self._bad_in_a_row = 0
+            self._sums = [self._sums[0] + loss_value, self._sums[1] + norm_value, self._sums[2] + 1]
+        else:
+            self._skip_bad_step(loss_value, norm_value)
+        self.step += 1
+        self._record(rate)
+
+    def _skip_bad_step(self, loss: float, norm: float) -> None:
+        self._bad_in_a_row += 1
+        if self._bad_in_a_row >= _PATIENCE:
+            raise DivergedError(
+                f"training diverged: {_PATIENCE} batches in a row up to step {self.step} gave loss {loss} and gradient "
+                f"norm {norm}; the weights of the last good step are kept. A smaller training.learning_rate "
+                f"(now {self.spec.learning_rate:g}) or training.clip (now {self.spec.clip:g}) would help."
+            )
+
+    def _record(self, rate: float) -> None:
+        every = max(self.spec.steps // _RECORDS, 1)
+        if self.step % every and self.step < self.spec.steps:
+            return
+        loss, norm, count = self._sums
+        if count:
+            weight = self.batches.labelled_weight(self.step - 1)
+            self.history.append(Record(self.restart, self.step, loss / count, norm / count, rate, weight))
+        self._sums = [0.0, 0.0, 0.0]
+
+    @torch.no_grad()
+    def objective(self) -> float:
+        """Return equation 1 over all training rows, a row's mean, with the averaged weights."""
+        x = self.data.continuous()
+        with self.average.applied():
+            total = 0.0
+            for rows, labels in zip(x.split(_EVALUATION_ROWS), self.data.y.split(_EVALUATION_ROWS), strict=True):
+                rows, labels = self.fabric.to_device((rows, labels))
+                total += float(marginal_nll(self.model(rows), labels).sum())
+        return total / len(x)
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Return all that a resumed run needs, as tensors and as plain values."""
+        tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
+        tensors |= {f"average.{i}": value for i, value in enumerate(self.average.average)}
+        for index, slots in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{index}.{name}": torch.as_tensor(value) for name, value in slots.items()}
+        values = {
+            "restart": self.restart,
+            "step": self.step,
+            "history": [asdict(record) for record in self.history],
+            "sums": self._sums,
+            "bad_in_a_row": self._bad_in_a_row,
+        }
+        return tensors, values
+
+    def load_state(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
+        """Go on from what ``state`` returned."""
+        self.model.load_state_dict(
+            {name.removeprefix("model."): value for name, value in tensors.items() if name.startswith("model.")}
+        )
+        for i, average in enumerate(self.average.average):
+            average.copy_(tensors[f"average.{i}"])
+        slots: dict[int, dict[str, Tensor]] = {}
+        for name, value in tensors.items():
+            if name.startswith("optimizer."):
+                _, index, slot = name.split(".")
+                slots.setdefault(int(index), {})[slot] = value
+        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": slots})
+        self.step = values["step"]
+        self.history = [Record(**record) for record in values["history"]]
+        self._sums, self._bad_in_a_row = values["sums"], values["bad_in_a_row"]
