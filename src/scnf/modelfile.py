@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import ValidationError
 
 from scnf.model import SemiConditionalFlow
 from scnf.recipes.build import build_model
@@ -55,7 +56,10 @@ def load(path: str | Path) -> TrainedModel:
         raise FileFormatError(f"{path} is a checkpoint, not a model")
     if values["format"] > _FORMAT:
         raise FileFormatError(f"{path} has format {values['format']}; this version of scnf reads up to {_FORMAT}")
-    recipe = Recipe.model_validate(values["recipe"])
+    try:
+        recipe = Recipe.model_validate(values["recipe"])
+    except ValidationError as error:
+        raise FileFormatError(f"{path} holds a recipe that this version of scnf does not know") from error
     classes = tuple(values["classes"])
     # The label prior is among the weights; any will do to build the model.
     model = build_model(recipe.model, tuple(values["shape"]), len(classes), torch.ones(len(classes)))

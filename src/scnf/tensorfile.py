@@ -9,10 +9,12 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from scnf.errors import UserError
+
 _KEY = "scnf"
 
 
-class FileFormatError(ValueError):
+class FileFormatError(UserError):
     """A file is damaged, of another kind or of a newer format."""
 
 

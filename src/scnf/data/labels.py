@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from scnf.errors import UserError
+
 UNLABELED = -1
 
 
@@ -18,9 +20,7 @@ def hide_labels(y: np.ndarray, labels: int, seed: int) -> np.ndarray:
     """
     classes = np.unique(y)
     if not len(classes) <= labels <= len(y):
-        raise ValueError(
-            f"labels must lie between {len(classes)} (one per class) and {len(y)} (all rows), got {labels}"
-        )
+        raise UserError(f"labels must lie between {len(classes)} (one per class) and {len(y)} (all rows), got {labels}")
     rng = np.random.default_rng([seed, 0x1ABE1])
     rows_of = [rng.permutation(np.flatnonzero(y == k)) for k in classes]
     # Turn by turn one row of each class, so that the counts differ by one at most while rows last.

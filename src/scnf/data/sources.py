@@ -8,6 +8,7 @@ from sklearn.datasets import load_digits, make_circles, make_moons
 from sklearn.model_selection import train_test_split
 
 from scnf.data.labels import hide_labels
+from scnf.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Source:
 
     description: str
     default_labels: int
+    default_recipe: str
     load: Callable[[int, int], Split]
 
 
@@ -68,15 +70,24 @@ SOURCES: dict[str, Source] = {
     "moons": Source(
         "two interleaved half circles, noise 0.1; 1,000 training and 500 test points",
         10,
+        "toy",
         _toy("moons", lambda seed: make_moons(1500, noise=0.1, random_state=seed), ("upper", "lower")),
     ),
     "circles": Source(
         "a ring around a disc, noise 0.1, factor 0.2; 1,000 training and 500 test points",
         10,
+        "toy",
         _toy("circles", lambda seed: make_circles(1500, noise=0.1, factor=0.2, random_state=seed), ("outer", "inner")),
     ),
-    "digits": Source("scikit-learn's handwritten digits, 8×8, two thirds for training", 100, _digits),
+    "digits": Source("scikit-learn's handwritten digits, 8×8, two thirds for training", 100, "digits", _digits),
 }
+
+
+def find_source(name: str) -> Source:
+    """Return a data set's source by name."""
+    if name not in SOURCES:
+        raise UserError(f"unknown data set {name!r}; known are {', '.join(SOURCES)}")
+    return SOURCES[name]
 
 
 def load(name: str, labels: int | None = None, seed: int = 0) -> Split:
@@ -87,7 +98,5 @@ def load(name: str, labels: int | None = None, seed: int = 0) -> Split:
         >>> split.x_train.shape, split.x_test.shape, split.labelled
         ((1000, 2), (500, 2), 10)
     """
-    if name not in SOURCES:
-        raise ValueError(f"unknown data set {name!r}; known are {', '.join(SOURCES)}")
-    source = SOURCES[name]
+    source = find_source(name)
     return source.load(source.default_labels if labels is None else labels, seed)

@@ -1,18 +1,21 @@
 """Reading recipes: shipped names, TOML files, and overrides of single keys."""
 
+import difflib
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import tomli_w
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
+from scnf.errors import UserError
 from scnf.recipes.schema import Recipe
 
 
-class RecipeError(ValueError):
+class RecipeError(UserError):
     """A recipe that cannot be used, and which key is at fault."""
 
 
@@ -68,7 +71,10 @@ def _read(name_or_path: str) -> tuple[str, str]:
     if path.suffix == ".toml" or path.is_file():
         if not path.is_file():
             raise RecipeError(f"recipe file {path} does not exist")
-        return str(path), path.read_text(encoding="utf-8")
+        try:
+            return str(path), path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise RecipeError(f"{path} is not valid TOML: it is no UTF-8 text") from error
     if name_or_path not in shipped_recipes():
         known = ", ".join(shipped_recipes())
         raise RecipeError(f"unknown recipe {name_or_path!r}; shipped are {known}, or give a .toml file")
@@ -88,11 +94,37 @@ def _explain(error: ValidationError) -> str:
     """Return one sentence that names the first key at fault."""
     first = error.errors()[0]
     # pydantic puts the chosen kind into the path of a union; the user's key has no such part.
-    parts = [str(part) for part in first["loc"] if part not in ("coupling", "ffjord", "multiscale", "gaussian")]
-    key = ".".join(parts)
+    chosen = ("coupling", "ffjord", "multiscale", "gaussian", "literal[", "tuple[")
+    key = ".".join(str(part) for part in first["loc"] if not str(part).startswith(chosen))
     if first["type"] == "extra_forbidden":
-        return f"unknown key {key!r}"
+        return f"unknown key {key!r}{_suggestion(key)}"
     if first["type"] == "missing":
         return f"key {key!r} is missing"
-    message = first["msg"].removeprefix("Input ").removeprefix("Value error, ")
-    return f"bad value {first['input']!r} for key {key!r}: it {message}"
+    if first["type"] == "union_tag_invalid":
+        context = first["ctx"]
+        return f"bad value {context['tag']!r} for key '{key}.kind': it should be one of {context['expected_tags']}"
+    message = first["msg"].removeprefix("Value error, ")
+    message = re.sub(r"^(Input|Tuple) should", "it should", message).replace(" after validation", "")
+    return f"bad value {first['input']!r} for key {key!r}: {message}"
+
+
+def _suggestion(key: str) -> str:
+    """Return the known key that is most alike, if one is."""
+    known = sorted(set(_keys(Recipe)) - {key})
+    moved = [other for other in known if other.endswith(f".{key}")]
+    alike = moved or difflib.get_close_matches(key, known, n=1, cutoff=0.8)
+    return f"; did you mean {alike[0]!r}?" if alike else ""
+
+
+def _keys(table: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """Yield all keys of a table and of the tables inside it, as they are written in an override."""
+    for name, field in table.model_fields.items():
+        yield prefix + name
+        for inner in _tables(field.annotation):
+            yield from _keys(inner, f"{prefix}{name}.")
+
+
+def _tables(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [table for part in get_args(annotation) for table in _tables(part)]

@@ -12,13 +12,12 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor
 
+from scnf.errors import DivergedError, UserError
 from scnf.model import SemiConditionalFlow
 from scnf.recipes.build import build_model
 from scnf.recipes.schema import Recipe
 from scnf.tensorfile import read_tensors, write_tensors
-from scnf.training.trial import DivergedError, Record, TrainingData, Trial
-
-_SECONDS_BETWEEN_CHECKPOINTS = 20.0
+from scnf.training.trial import Record, TrainingData, Trial
 
 
 @dataclass
@@ -53,6 +52,7 @@ def fit(
     resume: bool = False,
     on_step: Callable[[int, int, float], None] = lambda restart, step, loss: None,
     fabric: Fabric | None = None,
+    checkpoint_seconds: float = 20.0,
 ) -> Fitted:
     """Train ``recipe.training.n_init`` models from different starts and return the one with the best objective.
 
@@ -60,10 +60,12 @@ def fit(
         recipe: what to build and how to train it.
         data: the rows; hidden labels are -1.
         seed: fixes the start, the batches and the noise. The same seed gives the same weights on one machine.
-        checkpoint: where to keep the state of the run, written every 20 seconds.
+        checkpoint: where to keep the state of the run, written now and then.
         resume: go on from ``checkpoint`` if it is there; the result is that of an uninterrupted run.
-        on_step: called after each step with the restart, the step and the mean loss of the last recorded stretch.
+        on_step: called after each step with the restart, the step and the mean loss of the last recorded stretch. A
+            KeyboardInterrupt that it raises stops the run after a last checkpoint.
         fabric: where to run; one CPU or GPU process by default.
+        checkpoint_seconds: time between checkpoints.
 
     Example:
         >>> import torch
@@ -74,7 +76,7 @@ def fit(
         >>> fit(recipe, data).model.log_joint(torch.tensor(split.x_test)).shape
         torch.Size([500, 2])
     """
-    run = _Run(recipe, data, seed, checkpoint, fabric or Fabric(accelerator="auto", devices=1))
+    run = _Run(recipe, data, seed, checkpoint, fabric or Fabric(accelerator="auto", devices=1), checkpoint_seconds)
     if resume and checkpoint is not None and checkpoint.is_file():
         run.load()
     run.train(on_step)
@@ -84,7 +86,16 @@ def fit(
 class _Run:
     """All restarts of a fit, and where it stands among them."""
 
-    def __init__(self, recipe: Recipe, data: TrainingData, seed: int, checkpoint: Path | None, fabric: Fabric):
+    def __init__(
+        self,
+        recipe: Recipe,
+        data: TrainingData,
+        seed: int,
+        checkpoint: Path | None,
+        fabric: Fabric,
+        checkpoint_seconds: float,
+    ):
+        self.checkpoint_seconds = checkpoint_seconds
         self.recipe, self.data, self.seed, self.checkpoint, self.fabric = recipe, data, seed, checkpoint, fabric
         self.best = _Best()
         self.objectives: list[float] = []
@@ -96,8 +107,13 @@ class _Run:
 
     def train(self, on_step: Callable[[int, int, float], None]) -> None:
         def after_step(trial: Trial) -> None:
-            on_step(trial.restart, trial.step, trial.history[-1].loss if trial.history else float("nan"))
-            if self.checkpoint and time.perf_counter() - self.saved > _SECONDS_BETWEEN_CHECKPOINTS:
+            try:
+                on_step(trial.restart, trial.step, trial.history[-1].loss if trial.history else float("nan"))
+            except KeyboardInterrupt:
+                if self.checkpoint:
+                    self.save()
+                raise
+            if self.checkpoint and time.perf_counter() - self.saved > self.checkpoint_seconds:
                 self.save()
 
         diverged: DivergedError | None = None
@@ -107,17 +123,22 @@ class _Run:
                 self.trial = Trial(self.recipe, self.data, self.seed, restart, self.fabric)
             try:
                 self.trial.run(after_step)
+                objective = self.trial.objective()
             except DivergedError as error:
-                diverged = error
-            self._finish_trial(self.trial)
+                diverged, objective = error, math.inf
+            self._finish_trial(self.trial, objective)
         if self.checkpoint:
             self.save()
         # One restart that diverged is no harm while another did not.
-        if diverged is not None and not any(map(math.isfinite, self.objectives)):
-            raise diverged
+        if not any(map(math.isfinite, self.objectives)):
+            # A resumed run may have diverged before it was resumed.
+            raise diverged or DivergedError(
+                f"training diverged in all {len(self.objectives)} restarts; a smaller training.learning_rate "
+                f"(now {self.recipe.training.learning_rate:g}) or training.clip (now {self.recipe.training.clip:g}) "
+                "would help"
+            )
 
-    def _finish_trial(self, trial: Trial) -> None:
-        objective = trial.objective()
+    def _finish_trial(self, trial: Trial, objective: float) -> None:
         if objective < self.best.objective or not self.best.weights:
             with trial.average.applied():
                 weights = {name: value.detach().clone() for name, value in trial.model.state_dict().items()}
@@ -165,7 +186,7 @@ class _Run:
         assert self.checkpoint is not None
         tensors, values = read_tensors(self.checkpoint)
         if values["fingerprint"] != self._fingerprint():
-            raise ValueError(f"{self.checkpoint} belongs to another recipe, seed or data set and cannot be resumed")
+            raise UserError(f"{self.checkpoint} belongs to another recipe, seed or data set and cannot be resumed")
         self.objectives = values["objectives"]
         self.best = _Best(values["best_objective"], _under("best.", tensors))
         self.history = [Record(**record) for record in values["history"]]

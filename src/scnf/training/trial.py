@@ -10,6 +10,7 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from scnf.data.batches import Batches, dequantize
+from scnf.errors import DivergedError
 from scnf.model import SemiConditionalFlow
 from scnf.recipes.build import build_model
 from scnf.recipes.schema import Recipe, TrainingSpec
@@ -20,10 +21,6 @@ from scnf.training.losses import classification_loss, em_nll, marginal_nll
 _PATIENCE = 20
 _RECORDS = 200
 _EVALUATION_ROWS = 2048
-
-
-class DivergedError(RuntimeError):
-    """Training met only NaN or infinite losses; the last good weights are kept."""
 
 
 @dataclass(frozen=True)
@@ -145,8 +142,8 @@ class Trial:
         if self._bad_in_a_row >= _PATIENCE:
             raise DivergedError(
                 f"training diverged: {_PATIENCE} batches in a row up to step {self.step} gave loss {loss} and gradient "
-                f"norm {norm}; the weights of the last good step are kept. A smaller training.learning_rate "
-                f"(now {self.spec.learning_rate:g}) or training.clip (now {self.spec.clip:g}) would help."
+                f"norm {norm}; the weights of the last good step are kept; a smaller training.learning_rate "
+                f"(now {self.spec.learning_rate:g}) or training.clip (now {self.spec.clip:g}) would help"
             )
 
     def _record(self, rate: float) -> None:
