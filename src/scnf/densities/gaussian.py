@@ -10,6 +10,7 @@ from scnf.densities.base import ClassConditional
 from scnf.densities.normal import standard_normal_log_prob
 
 Covariance = Literal["diagonal", "full"]
+_SMALLEST_VARIANCE = 1e-6
 
 
 class GaussianPerClass(ClassConditional):
@@ -66,9 +67,13 @@ class GaussianPerClass(ClassConditional):
 
     @torch.no_grad()
     def initialize(self, z: Tensor, y: Tensor) -> None:
-        """Start every mean at that of the class's labelled rows."""
+        """Start every class at the mean and spread of its labelled rows, the spread shrunk towards that of all rows."""
         labelled = y >= 0
         belongs = F.one_hot(y[labelled], self.classes).to(z)
-        counts = belongs.sum(0)
-        means = (belongs.T @ z[labelled]) / counts.clamp(min=1)[:, None]
-        self.mean.copy_(torch.where(counts[:, None] > 0, means, self.mean))
+        counts = belongs.sum(0)[:, None]
+        means = (belongs.T @ z[labelled]) / counts.clamp(min=1)
+        squares = belongs.T @ (z[labelled] - means[y[labelled]]).square()
+        # One pseudo-row with the spread of all rows keeps a class of one or two labels from a spread of nothing.
+        variances = (squares + z.var(0, correction=0).clamp(min=_SMALLEST_VARIANCE)) / (counts + 1)
+        self.mean.copy_(torch.where(counts > 0, means, self.mean))
+        self.log_precision.copy_(-0.5 * variances.log())

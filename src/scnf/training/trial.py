@@ -112,10 +112,11 @@ class Trial:
         """Train to the end of the schedule; ``after_step`` is called after each step and may raise to stop."""
         with torch.random.fork_rng():
             while self.step < self.spec.steps:
-                self._take_step()
+                self.take_step()
                 after_step(self)
 
-    def _take_step(self) -> None:
+    def take_step(self) -> None:
+        """Draw a batch, take one step of the optimiser and record it; a batch without finite values is passed over."""
         # What a layer draws itself (Hutchinson's probes) depends on the step too, so a resumed run repeats it.
         torch.manual_seed(self.seed * 1_000_003 + self.step)
         rate = learning_rate(self.spec, self.step)
