@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from scnf.bijections.base import Bijection, over_channels, pixels, sum_per_row
+from scnf.bijections.base import Bijection, over_channels, pixels, same_for_all, sum_per_row
 
 _SMALLEST_STD = 1e-6
 
@@ -27,7 +27,7 @@ class ActNorm(Bijection):
         self.log_scale = nn.Parameter(torch.zeros(channels))
 
     def _ladj(self, x: Tensor) -> Tensor:
-        return (self.log_scale.sum() * pixels(x)).expand(x.shape[0])
+        return same_for_all(self.log_scale.sum() * pixels(x), x)
 
     def forward(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         z = (x + over_channels(self.bias, x)) * over_channels(self.log_scale.exp(), x)
@@ -83,7 +83,7 @@ class Standardize(Bijection):
         self.register_buffer("std", torch.ones(channels))
 
     def _ladj(self, x: Tensor) -> Tensor:
-        return (-self.std.log().sum() * pixels(x)).expand(x.shape[0])
+        return same_for_all(-self.std.log().sum() * pixels(x), x)
 
     def forward(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         return (x - over_channels(self.mean, x)) / over_channels(self.std, x), self._ladj(x)

@@ -103,6 +103,11 @@ def zero_ladj(x: Tensor) -> Tensor:
     return x.new_zeros(x.shape[0])
 
 
+def same_for_all(ladj: Tensor, x: Tensor) -> Tensor:
+    """Return a scalar log-determinant once for each row of x: ``[B]``, each row with memory of its own."""
+    return ladj.repeat(x.shape[0])
+
+
 def sum_per_row(values: Tensor) -> Tensor:
     """Sum everything but the batch: ``[B, ...]`` to ``[B]``."""
     return values.flatten(1).sum(1)

@@ -88,7 +88,8 @@ class _System(nn.Module):
     def _differentiate(self, t: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
         wants_graph = torch.is_grad_enabled()
         with torch.enable_grad():
-            x = x if x.requires_grad else x.detach().requires_grad_()
+            # Without a graph x may still be a view of what requires a gradient (the adjoint's start): cut it off.
+            x = x if wants_graph and x.requires_grad else x.detach().requires_grad_()
             velocity = self.dynamics(t, x, self.context)
             if self.noise is not None:
                 (product,) = torch.autograd.grad(velocity, x, self.noise, create_graph=wants_graph)

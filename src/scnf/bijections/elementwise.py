@@ -31,5 +31,4 @@ class Logit(Bijection):
         return x, self._inverse_ladj(z)
 
     def _inverse_ladj(self, z: Tensor) -> Tensor:
-
         return sum_per_row(F.logsigmoid(z) + F.logsigmoid(-z) - math.log1p(-self.alpha))

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from scnf.bijections.base import Bijection, pixels
+from scnf.bijections.base import Bijection, pixels, same_for_all
 
 
 def _over_channels(matrix: Tensor, x: Tensor) -> Tensor:
@@ -52,11 +52,11 @@ class InvertibleLinear(Bijection):
         return self._derived().log_det
 
     def forward(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        return _over_channels(self.weight, x), (self._log_det() * pixels(x)).expand(x.shape[0])
+        return _over_channels(self.weight, x), same_for_all(self._log_det() * pixels(x), x)
 
     def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         inverse = torch.linalg.inv(self.weight) if self._needs_gradient() else self._derived().inverse
-        return _over_channels(inverse, z), (-self._log_det() * pixels(z)).expand(z.shape[0])
+        return _over_channels(inverse, z), same_for_all(-self._log_det() * pixels(z), z)
 
     def __getstate__(self) -> dict[str, object]:
         # A copy has weights of its own: what was derived from these must not travel with it.
@@ -91,7 +91,7 @@ class LULinear(Bijection):
         return lower, upper
 
     def _ladj(self, x: Tensor) -> Tensor:
-        return (self.log_diagonal.sum() * pixels(x)).expand(x.shape[0])
+        return same_for_all(self.log_diagonal.sum() * pixels(x), x)
 
     def forward(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         lower, upper = self._factors()

@@ -1,0 +1,52 @@
+"""What many tests need: random weights, small data and small recipes."""
+
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from scnf.recipes import Recipe
+from scnf.training import TrainingData
+
+M = TypeVar("M", bound=nn.Module)
+
+
+def randomize(module: M, scale: float = 0.5, seed: int = 1) -> M:
+    """Move every parameter, by its fan-in: layers start as the identity, and an identity hides mistakes."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            fan_in = max(parameter[0].numel(), 4)
+            parameter.add_(scale / fan_in**0.5 * torch.randn(parameter.shape, generator=generator))
+    return module
+
+
+def blobs(rows: int = 60, classes: int = 2, labelled: int = 10, features: int = 2) -> TrainingData:
+    """Return well separated clusters, the first ``labelled`` rows with their labels."""
+    generator = torch.Generator().manual_seed(3)
+    y = torch.arange(rows) % classes
+    x = 0.5 * torch.randn(rows, features, generator=generator)
+    x[:, 0] += 3.0 * y
+    return TrainingData(x, torch.where(torch.arange(rows) < labelled, y, -1), classes)
+
+
+def small_recipe(f: dict[str, Any] | None = None, h: dict[str, Any] | None = None, **training: Any) -> Recipe:
+    """Return a recipe that trains in a moment; ``f`` and ``h`` replace parts of the model."""
+    coupling = {"kind": "coupling", "steps": 2, "hidden": [8]}
+    values = {
+        "name": "small",
+        "model": {"f": f or coupling, "h": h or coupling},
+        "training": {"steps": 12, "batch_size": 16, "warmup_steps": 2, "labelled_share": 0.25, **training},
+    }
+    return Recipe.model_validate(values)
+
+
+def weights_of(module: nn.Module) -> dict[str, Tensor]:
+    """Return a copy of all weights and buffers."""
+    return {name: value.clone() for name, value in module.state_dict().items()}
+
+
+def same_weights(first: nn.Module, second: nn.Module) -> bool:
+    """Tell whether two modules agree to the last bit."""
+    a, b = first.state_dict(), second.state_dict()
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
