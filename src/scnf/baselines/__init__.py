@@ -1,0 +1,1 @@
+"""The systems that scnf is compared with."""

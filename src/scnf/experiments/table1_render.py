@@ -1,0 +1,236 @@
+"""Table 1 as pages and figures, made from its run records alone."""
+
+import json
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from scnf.data import load
+from scnf.evaluation.plots import Panel, decision_figure, density_figure, to_png
+from scnf.evaluation.records import write_record
+from scnf.evaluation.tables import block_is_current, markdown_table, mean_std, update_block
+from scnf.experiments.table1 import DATA, LABELS, NAME, ROWS, Row, record_is_of
+from scnf.modelfile import TrainedModel
+from scnf.modelfile import load as load_model
+from scnf.recipes import Recipe, RecipeError, load_recipe
+
+METRICS = ("error", "nll")
+# Mean and standard deviation, Table 1 of the paper.
+PAPER: dict[str, dict[str, dict[str, tuple[float, float]]]] = {
+    "glow-glow": {
+        "moons": {"error": (0.6, 0.4), "nll": (1.11, 0.02)},
+        "circles": {"error": (5.0, 1.9), "nll": (1.68, 0.13)},
+    },
+    "glow-gmm": {
+        "moons": {"error": (1.2, 1.2), "nll": (1.15, 0.01)},
+        "circles": {"error": (14.2, 9.0), "nll": (1.28, 0.15)},
+    },
+    "ffjord-glow": {
+        "moons": {"error": (0.3, 0.2), "nll": (1.12, 0.03)},
+        "circles": {"error": (6.2, 2.2), "nll": (1.7, 0.2)},
+    },
+    "ffjord-gmm": {
+        "moons": {"error": (5.3, 6.3), "nll": (1.15, 0.06)},
+        "circles": {"error": (25.0, 2.0), "nll": (0.97, 0.05)},
+    },
+}
+# Bayes error in percent and entropy in nats of the true densities, by numerical integration.
+LIMITS: dict[str, dict[str, float]] = {
+    "moons": {"error": 0.06, "nll": 1.008},
+    "circles": {"error": 0.02, "nll": 0.808},
+}
+# Two rows of f, the columns h, our own recipe last in the first row: the empty place is for the legend.
+_FIGURE_ORDER = ("glow-glow", "glow-gmm", "glow-ffjord", "toy", "ffjord-glow", "ffjord-gmm", "ffjord-ffjord")
+
+
+def summarize(folder: Path, rows: Sequence[Row] = ROWS) -> dict[str, Any]:
+    """Return mean and standard deviation of every cell over all seeds that have a record of the present recipe."""
+    summaries = []
+    for row in rows:
+        records = _records(folder / row.name, row)
+        if records:
+            summaries.append(_summary_of(row.name, records))
+    return {"experiment": NAME, "labels": LABELS, "rows": summaries, "limits": LIMITS}
+
+
+def _records(folder: Path, row: Row) -> list[dict[str, Any]]:
+    try:
+        recipe = load_recipe(row.recipe)
+    except RecipeError:
+        return []
+    records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    # Records of an older recipe wait to be replaced; a mean over two recipes would be of neither.
+    return [record for record in records if record_is_of(record, recipe)]
+
+
+def _summary_of(name: str, records: list[dict[str, Any]]) -> dict[str, Any]:
+    recipe = Recipe.model_validate(records[0]["recipe"])
+    summary: dict[str, Any] = {
+        "name": name,
+        "f": _kind(recipe.model.f),
+        "h": _kind(recipe.model.h),
+        "parameters": records[0]["parameters"],
+        "seconds": statistics.fmean(record["seconds"] for record in records),
+        "cpu_seconds": statistics.fmean(record["cpu_seconds"] for record in records),
+        "paper": PAPER.get(name),
+    }
+    for data in DATA:
+        of_data = [record for record in records if record["data"]["name"] == data]
+        cells: dict[str, Any] = {"seeds": len(of_data)}
+        for metric in (*METRICS, "ece"):
+            values = [record["metrics"][metric] for record in of_data]
+            cells[metric] = {
+                "mean": statistics.fmean(values) if values else None,
+                "std": statistics.stdev(values) if len(values) > 1 else None,
+                "values": values,
+            }
+        summary[data] = cells
+    return summary
+
+
+def _kind(spec: Any) -> str:
+    """Return the table's word for f or h."""
+    if spec.kind == "coupling":
+        return "Glow" if spec.map == "affine" else "Glow (splines)"
+    return {"ffjord": "FFJORD", "gaussian": "GMM", "multiscale": "Glow"}[spec.kind]
+
+
+def matched_cells(summary: dict[str, Any]) -> tuple[int, int]:
+    """Return how many of the paper's cells our mean is at least as good as, and how many were run."""
+    pairs = [
+        (row[data][metric]["mean"], row["paper"][data][metric][0])
+        for row in summary["rows"]
+        if row["paper"]
+        for data in DATA
+        for metric in METRICS
+        if row[data]["seeds"]
+    ]
+    # Compared as the paper prints them.
+    return sum(round(ours, 2) <= paper for ours, paper in pairs), len(pairs)
+
+
+def _paper_cell(row: dict[str, Any], data: str, metric: str) -> str:
+    if not row["paper"]:
+        return "–"
+    mean, std = row["paper"][data][metric]
+    digits = 1 if metric == "error" else 2
+    return f"{mean:.{digits}f} ± {std:.{digits}f}"
+
+
+def full_table(summary: dict[str, Any]) -> str:
+    """Return the page: all rows beside the paper's, what the data allow, and how it was made."""
+    names = {"error": "error, %", "nll": "NLL, nats"}
+    pairs = [(data, metric) for data in DATA for metric in METRICS]
+    columns = [column for data, metric in pairs for column in (f"{data} {names[metric]}", "paper")]
+    header = ["f", "h", "parameters", *columns, "seeds", "core-seconds a fit"]
+    rows = []
+    for row in summary["rows"]:
+        cells = [
+            cell for data, metric in pairs
+            for cell in (mean_std(row[data][metric]["values"]), _paper_cell(row, data, metric))
+        ]  # fmt: skip
+        ours = " (`toy`)" if row["name"] == "toy" else ""
+        seeds = " / ".join(dict.fromkeys(str(row[data]["seeds"]) for data in DATA))
+        rows.append([row["f"], row["h"] + ours, f"{row['parameters']:,}", *cells, seeds, f"{row['cpu_seconds']:.1f}"])
+    limits = [cell for data, metric in pairs for cell in (f"{LIMITS[data][metric]:g}", "–")]
+    rows.append(["*physical limit*", "", "", *limits, "", ""])
+    matched, compared = matched_cells(summary)
+    return "\n".join(
+        [
+            "# Table 1: moons and circles",
+            "",
+            f"1,000 training rows of which {LABELS} labelled, 500 test rows, a new split and start for every seed;",
+            "mean ± standard deviation over the seeds. `toy` is one recipe for both data sets, and the demo's.",
+            "The physical limit is the Bayes error and the entropy of the true density.",
+            "",
+            markdown_table(header, rows, left=2),
+            "",
+            f"{matched} of the {compared} cells of the paper that were run are matched (our mean is no worse).",
+            "",
+            "Made by `scnf reproduce table1` from the run records beside this page; `--render` makes it again.",
+            "",
+        ]
+    )
+
+
+def short_table(summary: dict[str, Any]) -> str:
+    """Return the table for the README: ours, and the paper's numbers in brackets."""
+    pairs = [(data, metric) for data in DATA for metric in METRICS]
+    header = ["f – h", "moons error, %", "moons NLL", "circles error, %", "circles NLL"]
+    rows = []
+    for row in summary["rows"]:
+        name = "**our recipe `toy`**" if row["name"] == "toy" else f"{row['f']} – {row['h']}"
+        cells = []
+        for data, metric in pairs:
+            cell = mean_std(row[data][metric]["values"])
+            cells.append(f"{cell} ({_paper_cell(row, data, metric)})" if row["paper"] else cell)
+        rows.append([name, *cells])
+    rows.append(["*physical limit*", *(f"{LIMITS[data][metric]:g}" for data, metric in pairs)])
+    return markdown_table(header, rows)
+
+
+def readme_is_current(readme: Path, folder: Path, rows: Sequence[Row] = ROWS) -> bool:
+    """Return whether the README's table says what the records say."""
+    return block_is_current(readme, NAME, short_table(summarize(folder, rows)))
+
+
+def _first_models(folder: Path, rows: Sequence[Row], data: str) -> dict[str, TrainedModel]:
+    """Return the first seed's model of every row that has one of its present recipe."""
+    models = {}
+    for row in rows:
+        path = folder / row.name / f"{data}-0.safetensors"
+        if path.is_file():
+            model, recipe = load_model(path), load_recipe(row.recipe)
+            if (model.recipe.model, model.recipe.training) == (recipe.model, recipe.training):
+                models[row.name] = model
+    return models
+
+
+def draw(folder: Path, summary: dict[str, Any], rows: Sequence[Row] = ROWS) -> list[Path]:
+    """Draw the decision boundaries of all rows and the density of our recipe; return the files."""
+    drawn: dict[str, bytes] = {}
+    density_panels = []
+    summaries = {row["name"]: row for row in summary["rows"]}
+    for data in DATA:
+        models = _first_models(folder, rows, data)
+        split = load(data, LABELS, seed=0)
+        panels = [
+            Panel(_title(summaries[name], data), models[name].model, split)
+            for name in sorted(models, key=_figure_position)
+            if name in summaries
+        ]
+        if panels:
+            drawn[f"{data}.png"] = to_png(decision_figure(panels), dpi=90)
+        if "toy" in models:
+            density_panels.append(Panel(data, models["toy"].model, split))
+    if density_panels:
+        drawn["density.png"] = to_png(density_figure(density_panels), dpi=110)
+    for name, png in drawn.items():
+        (folder / name).write_bytes(png)
+    return [folder / name for name in drawn]
+
+
+def _figure_position(name: str) -> int:
+    return _FIGURE_ORDER.index(name) if name in _FIGURE_ORDER else len(_FIGURE_ORDER)
+
+
+def _title(row: dict[str, Any], data: str) -> str:
+    name = f"{row['f']} – {row['h']}" if row["name"] != "toy" else "our recipe “toy”"
+    error = row[data]["error"]["values"][0] if row[data]["seeds"] else None
+    return name if error is None else f"{name}: {error:.1f} %"
+
+
+def render(folder: Path, rows: Sequence[Row] = ROWS, readme: Path | None = None) -> dict[str, Any]:
+    """Write table.md, table.json and the figures, bring the README up to date, and return the summary."""
+    folder.mkdir(parents=True, exist_ok=True)
+    summary = summarize(folder, rows)
+    write_record(folder / "table.json", summary)
+    (folder / "table.md").write_text(full_table(summary), encoding="utf-8")
+    figures = draw(folder, summary, rows)
+    updated = readme is not None and update_block(readme, NAME, short_table(summary))
+    return {
+        **summary,
+        "files": [str(path) for path in (folder / "table.md", folder / "table.json", *figures)],
+        "readme_updated": updated,
+    }
