@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.datasets import load_digits, make_circles, make_moons
-from sklearn.model_selection import train_test_split
 
 from scnf.data.labels import hide_labels
 from scnf.errors import UserError
@@ -56,7 +54,24 @@ def _toy(
     return load
 
 
+def _moons(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.datasets import make_moons  # noqa: PLC0415 (takes a second, and not every command needs it)
+
+    x, y = make_moons(1500, noise=0.1, random_state=seed)
+    return x, y
+
+
+def _circles(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.datasets import make_circles  # noqa: PLC0415
+
+    x, y = make_circles(1500, noise=0.1, factor=0.2, random_state=seed)
+    return x, y
+
+
 def _digits(labels: int, seed: int) -> Split:
+    from sklearn.datasets import load_digits  # noqa: PLC0415
+    from sklearn.model_selection import train_test_split  # noqa: PLC0415
+
     data = load_digits()
     images = data.images.astype(np.uint8)[:, None]
     x_train, x_test, y_train, y_test = train_test_split(
@@ -71,13 +86,13 @@ SOURCES: dict[str, Source] = {
         "two interleaved half circles, noise 0.1; 1,000 training and 500 test points",
         10,
         "toy",
-        _toy("moons", lambda seed: make_moons(1500, noise=0.1, random_state=seed), ("upper", "lower")),
+        _toy("moons", _moons, ("upper", "lower")),
     ),
     "circles": Source(
         "a ring around a disc, noise 0.1, factor 0.2; 1,000 training and 500 test points",
         10,
         "toy",
-        _toy("circles", lambda seed: make_circles(1500, noise=0.1, factor=0.2, random_state=seed), ("outer", "inner")),
+        _toy("circles", _circles, ("outer", "inner")),
     ),
     "digits": Source("scikit-learn's handwritten digits, 8×8, two thirds for training", 100, "digits", _digits),
 }
@@ -99,4 +114,6 @@ def load(name: str, labels: int | None = None, seed: int = 0) -> Split:
         ((1000, 2), (500, 2), 10)
     """
     source = find_source(name)
+    if not 0 <= seed < 2**32:
+        raise UserError(f"seed must lie between 0 and {2**32 - 1}, got {seed}")
     return source.load(source.default_labels if labels is None else labels, seed)

@@ -1,6 +1,7 @@
 """Run records: what was run, where, and what came out, as JSON."""
 
 import json
+import math
 import os
 import platform
 import subprocess
@@ -67,3 +68,12 @@ def write_record(path: Path, record: dict[str, Any]) -> None:
 def read_records(folder: Path) -> list[dict[str, Any]]:
     """Return all records below a folder, in the order of their file names."""
     return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.json"))]
+
+
+def finite(value: Any) -> Any:
+    """Return a JSON value with None where a number is NaN or infinite, which JSON cannot say."""
+    if isinstance(value, dict):
+        return {key: finite(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

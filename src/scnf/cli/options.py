@@ -1,0 +1,21 @@
+"""Arguments and options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ModelArgument = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder, or a model file.", show_default=False)]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors (and the JSON object).")]
+ThreadsOption = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="CPU threads; all cores if not given.", show_default=False)
+]
+
+
+def use_threads(threads: int | None) -> None:
+    """Limit torch to so many threads."""
+    if threads is not None:
+        import torch
+
+        torch.set_num_threads(threads)

@@ -1,0 +1,120 @@
+"""What commands print: JSON for programs, tables for people, and files that are never overwritten."""
+
+import csv
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from scnf.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from rich.console import Console
+    from rich.table import Table
+
+
+def console(json: bool = False, quiet: bool = False) -> "Console":
+    """Return where to print for people: stdout, or stderr where stdout belongs to the JSON object."""
+    from rich.console import Console
+
+    return Console(stderr=json, quiet=quiet, highlight=False, markup=False)
+
+
+def print_json(values: Mapping[str, Any]) -> None:
+    """Print one JSON object on stdout."""
+    typer.echo(json.dumps(values, ensure_ascii=False))
+
+
+def pairs_table(pairs: Mapping[str, Any]) -> "Table":
+    """Return a table with one line for each name and value."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column()
+    for name, value in pairs.items():
+        table.add_row(name, _text(value))
+    return table
+
+
+def rows_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> "Table":
+    """Return a table with named columns."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
+    for row in rows:
+        table.add_row(*map(_text, row))
+    return table
+
+
+# What metrics are called and how they are shown, in this order.
+_METRICS = {
+    "error": ("test error", "{:.2f} %"),
+    "nll": ("test NLL", "{:.4f} nats"),
+    "bits_per_dim": ("test bits/dim", "{:.4f}"),
+    "ece": ("test ECE", "{:.4f}"),
+    "objective": ("training objective", "{:.4f}"),
+    "parameters": ("parameters", "{:,}"),
+    "seconds": ("training time", "{:.1f} s"),
+    "out": ("folder", "{}"),
+}
+
+
+def metrics_table(metrics: Mapping[str, Any]) -> "Table":
+    """Return a table of the metrics that are there."""
+    known = {name: metrics[name] for name in _METRICS if name in metrics}
+    return pairs_table(
+        {_METRICS[name][0]: None if value is None else _METRICS[name][1].format(value) for name, value in known.items()}
+    )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "–"}[value]
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def check_output(path: Path) -> None:
+    """Refuse an output file that is there already, that has no folder, or whose kind is unknown."""
+    if path.suffix.lower() not in (".csv", ".npz"):
+        raise UserError(f"--out must end in .csv or .npz, got {path}")
+    if path.exists():
+        raise UserError(f"{path} exists already; choose another --out")
+    if not path.parent.is_dir():
+        raise UserError(f"the folder {path.parent} of --out does not exist")
+
+
+def write_arrays(path: Path, arrays: Mapping[str, "np.ndarray"]) -> None:
+    """Write named arrays to an .npz file, whole or not at all."""
+    import numpy as np
+
+    with _whole(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows to a .csv file as they come, whole or not at all."""
+    with _whole(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[Path]:
+    """Give a file to write that gets its name only once it is complete."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
