@@ -15,10 +15,14 @@ def _over_channels(matrix: Tensor, x: Tensor) -> Tensor:
     return F.conv2d(x, matrix[:, :, None, None])
 
 
-class _Cached(NamedTuple):
-    """What was derived from a weight, and which weight: its identity and how often it was written to."""
+def _equal(a: Tensor, b: Tensor) -> bool:
+    return a.dtype == b.dtype and a.device == b.device and torch.equal(a, b)
 
-    key: tuple[int, int, torch.dtype, torch.device]
+
+class _Cached(NamedTuple):
+    """What was derived from a weight, and a copy of that weight."""
+
+    weight: Tensor
     log_det: Tensor
     inverse: Tensor
 
@@ -36,11 +40,12 @@ class InvertibleLinear(Bijection):
         self._cache: _Cached | None = None
 
     def _derived(self) -> _Cached:
-        weight = self.weight
-        key = (weight.data_ptr(), weight._version, weight.dtype, weight.device)
-        if self._cache is None or self._cache.key != key:
-            detached = weight.detach()
-            self._cache = _Cached(key, torch.linalg.slogdet(detached).logabsdet, torch.linalg.inv(detached))
+        # Compared by value: fused optimisers write to a weight without raising its version counter.
+        if self._cache is None or not _equal(self._cache.weight, self.weight):
+            # What is kept may serve autograd later, which refuses tensors made in inference mode.
+            with torch.inference_mode(False):
+                weight = self.weight.detach().clone()
+                self._cache = _Cached(weight, torch.linalg.slogdet(weight).logabsdet, torch.linalg.inv(weight))
         return self._cache
 
     def _needs_gradient(self) -> bool:
@@ -57,10 +62,6 @@ class InvertibleLinear(Bijection):
     def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         inverse = torch.linalg.inv(self.weight) if self._needs_gradient() else self._derived().inverse
         return _over_channels(inverse, z), same_for_all(-self._log_det() * pixels(z), z)
-
-    def __getstate__(self) -> dict[str, object]:
-        # A copy has weights of its own: what was derived from these must not travel with it.
-        return {**self.__dict__, "_cache": None}
 
 
 class LULinear(Bijection):
