@@ -57,7 +57,7 @@ class SemiConditionalFlow(nn.Module):
         if not 0 < conditional.features <= self.dimensions:
             raise ValueError(f"z_f must have between 1 and {self.dimensions} components, got {conditional.features}")
         prior = torch.ones(self.classes) if label_prior is None else torch.as_tensor(label_prior)
-        if prior.shape != (self.classes,) or not bool((prior > 0).all()):
+        if prior.shape != (self.classes,) or not bool(((prior > 0) & prior.isfinite()).all()):
             raise ValueError(f"label_prior must hold {self.classes} positive numbers, got {prior.tolist()}")
         self.register_buffer("log_label_prior", (prior / prior.sum()).log().to(torch.get_default_dtype()))
 

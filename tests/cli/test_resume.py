@@ -1,0 +1,130 @@
+"""A run that is stopped at any time goes on to the result of a run that is not."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scnf.runs
+from scnf.cli.progress import FitProgress
+from scnf.modelfile import MODEL_FILE
+from scnf.runs import CHECKPOINT_FILE, METRICS_FILE
+from tests.cli.conftest import fit_options, invoke, invoke_json, refusal
+
+_PROGRAM = [sys.executable, "-c", "from scnf.cli.main import main; main()"]
+_CLOCKS = ("seconds", "cpu_seconds", "out")
+
+
+def outcome(folder: Path) -> tuple[bytes, dict[str, Any]]:
+    """Return the model file and the metrics, without what the clock says."""
+    metrics = json.loads((folder / METRICS_FILE).read_text())
+    without_clocks = {key: value for key, value in metrics.items() if key not in _CLOCKS}
+    return (folder / MODEL_FILE).read_bytes(), without_clocks
+
+
+def long_fit(out: str) -> list[str]:
+    small = ["--set", "model.f.steps=2", "--set", "model.h.steps=2", "--set", "training.n_init=2"]
+    return fit_options("--out", out, "--checkpoint-every", 0, *small, "--set", "training.steps=150")
+
+
+def test_after_a_kill_the_run_goes_on_to_the_same_result(folder: Path):
+    whole = subprocess.run([*_PROGRAM, *long_fit("whole"), "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(whole.stdout)["out"] == "whole"
+    assert whole.stderr == ""
+
+    killed = subprocess.Popen([*_PROGRAM, *long_fit("killed")])
+    while not (folder / "killed" / CHECKPOINT_FILE).is_file() and killed.poll() is None:
+        time.sleep(0.02)
+    time.sleep(0.3)
+    killed.send_signal(signal.SIGKILL)
+    assert killed.wait() == -signal.SIGKILL
+    assert not (folder / "killed" / METRICS_FILE).exists()
+
+    assert invoke("fit", "--out", "killed", "--resume", "--quiet").exit_code == 0
+    assert outcome(folder / "killed") == outcome(folder / "whole")
+    assert {path.name for path in (folder / "killed").iterdir()} == {path.name for path in (folder / "whole").iterdir()}
+
+
+class Killed(BaseException):
+    """Stands for a kill at a chosen place."""
+
+
+@pytest.mark.parametrize("file", ["history.json", "metrics.json"])
+def test_a_kill_while_the_results_are_written(
+    folder: Path, moons_run: Path, monkeypatch: pytest.MonkeyPatch, file: str
+):
+    write = scnf.runs.write_record
+
+    def killed(path: Path, record: dict[str, Any]) -> None:
+        if path.name == file:
+            path.with_name(f"{file}.partial").write_text("{")
+            raise Killed
+        write(path, record)
+
+    monkeypatch.setattr(scnf.runs, "write_record", killed)
+    with pytest.raises(Killed):
+        invoke(*fit_options("--out", "run"))
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    assert invoke(*fit_options("--out", "run", "--resume")).exit_code == 0
+    assert outcome(folder / "run") == outcome(moons_run)
+    assert list((folder / "run").glob("*.partial")) == []
+
+
+def test_a_kill_before_the_folder_is_there(folder: Path, moons_run: Path):
+    assert invoke(*fit_options("--out", "run", "--resume")).exit_code == 0
+    assert outcome(folder / "run") == outcome(moons_run)
+
+
+def test_ctrl_c_keeps_a_checkpoint_and_tells_how_to_go_on(
+    folder: Path, moons_run: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def press_ctrl_c(self: FitProgress, restart: int, step: int, loss: float) -> None:
+        if step == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(FitProgress, "__call__", press_ctrl_c)
+    stopped = invoke(*fit_options("--out", "run"))
+    assert stopped.exit_code == 130
+    assert stopped.stderr == "stopped; `scnf fit --out run --resume` goes on from here\n"
+    assert (folder / "run" / CHECKPOINT_FILE).is_file()
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    assert invoke("fit", "--out", "run", "--resume", "--quiet").exit_code == 0
+    assert outcome(folder / "run") == outcome(moons_run)
+
+
+def test_a_finished_run_is_reported_and_not_touched(moons_run: Path):
+    before = {path: path.stat().st_mtime_ns for path in moons_run.iterdir()}
+    metrics = invoke_json("fit", "--out", moons_run, "--resume")
+    assert metrics == {**json.loads((moons_run / METRICS_FILE).read_text()), "out": str(moons_run)}
+    assert {path: path.stat().st_mtime_ns for path in moons_run.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--data", "circles"], "was started with data = moons, not circles"),
+        (["--labels", "20"], "was started with labels = 10, not 20"),
+        (["--seed", "8"], "was started with seed = 7, not 8"),
+        (["--set", "training.steps=4"], "was started with training.steps = 3, not 4"),
+        (["--recipe", "toy"], "was started with training.steps = 3, not 800"),
+    ],
+)
+def test_another_run_cannot_be_resumed(moons_run: Path, options: list[str], named: str):
+    assert named in refusal("fit", "--out", moons_run, "--resume", *options)
+
+
+def test_only_a_run_folder_can_be_resumed(folder: Path, moons_run: Path):
+    (folder / "empty").mkdir()
+    assert "empty is no run folder: it holds no recipe.toml" in refusal("fit", "--out", "empty", "--resume")
+    assert "needs a data set" in refusal("fit", "--out", "nothing", "--resume")
+    shutil.copytree(moons_run, folder / "run")
+    (folder / "run" / "split.json").write_text("{")
+    assert "split.json is damaged" in refusal("fit", "--out", "run", "--resume")

@@ -1,0 +1,51 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import invoke, invoke_json, refusal
+
+
+def test_samples_depend_on_the_seed_alone(folder: Path, moons_run: Path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        assert invoke("sample", moons_run, "-n", 30, "--seed", seed, "--out", f"{name}.csv").exit_code == 0
+    a, b, c = ((folder / f"{name}.csv").read_text() for name in "abc")
+    assert a == b != c
+    lines = a.splitlines()
+    assert len(lines) == 31
+    assert lines[0] == "x1,x2,label"
+    assert {line.split(",")[2] for line in lines[1:]} == {"upper", "lower"}
+
+
+def test_one_label_and_no_noise(folder: Path, moons_run: Path):
+    told = invoke_json("sample", moons_run, "-n", 3000, "--label", "lower", "--temperature", 0, "--out", "s.npz")
+    assert (told["rows"], told["label"]) == (3000, "lower")
+    with np.load("s.npz") as samples:
+        assert set(samples["label"]) == {"lower"}
+        assert samples["x"].shape == (3000, 2)
+        assert np.ptp(samples["x"], axis=0).max() < 1e-4
+
+
+def test_samples_of_integers_are_integers_and_can_be_predicted(folder: Path, digits_run: Path):
+    assert invoke("sample", digits_run, "-n", 20, "--out", "s.npz").exit_code == 0
+    with np.load("s.npz") as samples:
+        x = samples["x"]
+    assert x.shape == (20, 1, 8, 8)
+    assert np.issubdtype(x.dtype, np.integer)
+    assert x.min() >= 0
+    assert x.max() <= 16
+    assert invoke_json("predict", digits_run, "s.npz", "--out", "p.csv")["rows"] == 20
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--label", "nothing", "--out", "s.csv"], "unknown label 'nothing'; the model has upper, lower"),
+        (["--out", "s.txt"], "--out must end in .csv or .npz, got s.txt"),
+        (["--out", "nowhere/s.csv"], "folder nowhere of --out does not exist"),
+        (["--seed", str(2**40), "--out", "s.csv"], "--seed must lie between 0 and"),
+    ],
+)
+def test_what_cannot_be_is_refused(folder: Path, moons_run: Path, options: list[str], named: str):
+    assert named in refusal("sample", moons_run, *options)
+    assert list(folder.iterdir()) == []

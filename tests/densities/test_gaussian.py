@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+import torch
+from scipy.stats import multivariate_normal
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.naive_bayes import GaussianNB
+
+from scnf.bijections import Chain
+from scnf.densities import GaussianPerClass
+from scnf.model import SemiConditionalFlow
+
+CLASSES, FEATURES = 3, 2
+
+
+def gaussian(means: np.ndarray, covariances: np.ndarray, covariance: str) -> GaussianPerClass:
+    """Return the density with the given parameters."""
+    density = GaussianPerClass(FEATURES, CLASSES, covariance).double()
+    factor = torch.linalg.inv(torch.linalg.cholesky(torch.tensor(covariances)))
+    with torch.no_grad():
+        density.mean.copy_(torch.tensor(means))
+        density.log_precision.copy_(factor.diagonal(dim1=1, dim2=2).log())
+        if density.lower is not None:
+            density.lower.copy_(factor)
+    return density
+
+
+@pytest.fixture
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = np.repeat(range(CLASSES), (40, 60, 100))
+    mixing = rng.normal(size=(CLASSES, FEATURES, FEATURES))
+    x = np.einsum("nij,nj->ni", mixing[y], rng.normal(size=(len(y), FEATURES))) + 2 * rng.normal(size=(3, 2))[y]
+    return x, y
+
+
+def covariances_of(x: np.ndarray, y: np.ndarray, covariance: str) -> np.ndarray:
+    full = np.stack([np.cov(x[y == k].T) for k in range(CLASSES)])
+    return full if covariance == "full" else full * np.eye(FEATURES)
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+def test_log_prob_is_scipys(rows, covariance):
+    x, y = rows
+    means, covariances = np.stack([x[y == k].mean(0) for k in range(CLASSES)]), covariances_of(x, y, covariance)
+    density = gaussian(means, covariances, covariance)
+    expected = [multivariate_normal(means[k], covariances[k]).logpdf(x) for k in range(CLASSES)]
+    found = density.log_prob_all(torch.tensor(x)).detach().numpy()
+    np.testing.assert_allclose(found, np.stack(expected, axis=1), rtol=1e-10)
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+def test_posterior_with_the_identity_as_f_is_scikit_learns(rows, covariance):
+    x, y = rows
+    if covariance == "full":
+        peer = QuadraticDiscriminantAnalysis(store_covariance=True).fit(x, y)
+        density = gaussian(peer.means_, np.stack(peer.covariance_), covariance)
+    else:
+        peer = GaussianNB(var_smoothing=0.0).fit(x, y)
+        density = gaussian(peer.theta_, peer.var_[:, :, None] * np.eye(FEATURES), covariance)
+    prior = torch.tensor([40.0, 60.0, 100.0], dtype=torch.float64)
+    model = SemiConditionalFlow(Chain(), density, (FEATURES,), prior).double()
+    found = model.log_posterior(torch.tensor(x)).detach().numpy()
+    np.testing.assert_allclose(found, peer.predict_log_proba(x), rtol=1e-5, atol=1e-6)
+
+
+def test_initialize_starts_at_the_means_of_the_labelled_rows():
+    density = GaussianPerClass(2, 3)
+    before = density.mean.detach().clone()
+    z, y = torch.randn(6, 2), torch.tensor([0, 0, 1, -1, -1, 0])
+    density.initialize(z, y)
+    torch.testing.assert_close(density.mean[0], z[[0, 1, 5]].mean(0))
+    torch.testing.assert_close(density.mean[1], z[2])
+    assert torch.equal(density.mean[2], before[2])  # no labelled row: it stays where it was
+
+
+def test_initialize_without_labels_changes_nothing():
+    density = GaussianPerClass(2, 3)
+    before = density.mean.detach().clone()
+    density.initialize(torch.randn(4, 2), torch.full((4,), -1))
+    assert torch.equal(density.mean, before)
+
+
+def test_sampled_moments():
+    covariance = np.array([[[2.0, 0.8], [0.8, 1.0]]] * CLASSES)
+    density = gaussian(np.array([[1.0, -1.0]] * CLASSES), covariance, "full")
+    with torch.no_grad():
+        z = density.sample(torch.zeros(40_000, dtype=torch.long))
+    torch.testing.assert_close(z.mean(0), torch.tensor([1.0, -1.0]).double(), atol=0.03, rtol=0)
+    torch.testing.assert_close(z.T.cov(), torch.tensor(covariance[0]), atol=0.05, rtol=0)
