@@ -9,7 +9,8 @@ from scnf.recipes.schema import TrainingSpec
 def dequantize(x: Tensor, levels: int, generator: torch.Generator | None = None) -> Tensor:
     """Return (x + u) / levels with uniform noise u: integers 0 … levels−1 to continuous values in [0, 1)."""
     noise = torch.rand(x.shape, generator=generator, device=x.device)
-    return (x + noise) / levels
+    # Noise within a rounding error of 1 would round up to the next level, the last one to 1.
+    return (x + noise.clamp(max=1 - levels * 2**-23)) / levels
 
 
 def _seeded(*parts: int) -> torch.Generator:

@@ -81,10 +81,11 @@ class TrainingSpec(_Strict):
     clf_weight: Annotated[float, Field(ge=0)] = 0.0
     clf_temperature: PositiveFloat = 1.0
     steps: PositiveInt = 1000
-    batch_size: PositiveInt = 256
+    batch_size: Annotated[int, Field(ge=2)] = 256  # one labelled and one hidden row at least
     labelled_share: Share | None = None  # of each batch; their share of the training rows if unset
     labelled_weight: Share | None = None  # in the objective; their share of the rows (equation 1) if unset
-    labelled_weight_start: Share | None = None  # decays to labelled_weight; no decay if unset
+    # Decays geometrically to labelled_weight, so not from 0; no decay if unset.
+    labelled_weight_start: Annotated[float, Field(gt=0, le=1)] | None = None
     labelled_decay: Share = 0.5  # at which part of the run the weight has decayed
     noise: Annotated[float, Field(ge=0)] = 0.0  # Gaussian, in standard deviations of the column
     learning_rate: PositiveFloat = 2e-3

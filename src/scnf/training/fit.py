@@ -126,7 +126,8 @@ class _Run:
                 objective = self.trial.objective()
             except DivergedError as error:
                 diverged, objective = error, math.inf
-            self._finish_trial(self.trial, objective)
+            # Nothing is smaller than NaN: as the first objective it would beat all that follow.
+            self._finish_trial(self.trial, objective if math.isfinite(objective) else math.inf)
         if self.checkpoint:
             self.save()
         # One restart that diverged is no harm while another did not.
@@ -159,8 +160,10 @@ class _Run:
 
     def _fingerprint(self) -> str:
         """Return what a checkpoint must agree with: recipe, seed and rows."""
-        digest = hashlib.sha256(f"{self.recipe.model_dump_json()} {self.seed}".encode())
-        for tensor in (self.data.x, self.data.y):
+        data = self.data
+        digest = hashlib.sha256(f"{self.recipe.model_dump_json()} {self.seed} {data.classes} {data.levels}".encode())
+        for tensor in (data.x, data.y):
+            digest.update(f"{tensor.dtype} {tuple(tensor.shape)}".encode())
             digest.update(tensor.contiguous().numpy().tobytes())
         return digest.hexdigest()
 
@@ -185,7 +188,7 @@ class _Run:
     def load(self) -> None:
         assert self.checkpoint is not None
         tensors, values = read_tensors(self.checkpoint)
-        if values["fingerprint"] != self._fingerprint():
+        if values.get("fingerprint") != self._fingerprint():
             raise UserError(f"{self.checkpoint} belongs to another recipe, seed or data set and cannot be resumed")
         self.objectives = values["objectives"]
         self.best = _Best(values["best_objective"], _under("best.", tensors))

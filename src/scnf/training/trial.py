@@ -9,8 +9,9 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
+from scnf.bijections import ContextAffine
 from scnf.data.batches import Batches, dequantize
-from scnf.errors import DivergedError
+from scnf.errors import DivergedError, UserError
 from scnf.model import SemiConditionalFlow
 from scnf.recipes.build import build_model
 from scnf.recipes.schema import Recipe, TrainingSpec
@@ -33,6 +34,12 @@ class TrainingData:
     y: Tensor
     classes: int
     levels: int | None = None
+
+    def __post_init__(self) -> None:
+        finite = torch.isfinite(self.x).flatten(1).all(1)
+        if not bool(finite.all()):
+            row = int((~finite).nonzero()[0])
+            raise UserError(f"x must hold finite numbers alone, but row {row} has a NaN or an infinity")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -79,7 +86,11 @@ def training_objective(log_joint: Tensor, y: Tensor, weights: Tensor, spec: Trai
 
 def _parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
     """Decay the weights of the nets alone: a decayed scale or rotation would be a prior on the flow itself."""
+    of_the_flow = {
+        id(p) for module in model.modules() if isinstance(module, ContextAffine) for p in module.parameters()
+    }
     decayed = {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear | nn.Conv2d)}
+    decayed -= of_the_flow
     parameters = [p for p in model.parameters() if p.requires_grad]
     return [
         {"params": [p for p in parameters if id(p) in decayed], "weight_decay": weight_decay},

@@ -1,0 +1,93 @@
+import math
+
+import pytest
+import torch
+
+from scnf.recipes import TrainingSpec
+from scnf.recipes.build import build_model
+from scnf.training import classification_loss, em_nll, marginal_nll
+from scnf.training.trial import training_objective
+from tests.helpers import randomize, small_recipe
+
+LOG_JOINT = torch.tensor([[0.1, 0.3], [0.1, 0.3], [0.2, 0.2]]).log()
+Y = torch.tensor([0, -1, 1])
+
+
+def test_marginal_nll_is_exact():
+    assert marginal_nll(LOG_JOINT, Y).exp().tolist() == pytest.approx([10, 2.5, 5])
+
+
+def test_em_nll_is_exact():
+    log_resp = torch.tensor([[0.5, 0.5], [0.25, 0.75], [0.9, 0.1]]).log()
+    expected = -0.25 * math.log(0.1) - 0.75 * math.log(0.3)
+    assert em_nll(LOG_JOINT, log_resp, Y).tolist() == pytest.approx([math.log(10), expected, math.log(5)])
+
+
+def test_em_nll_leaves_the_responsibilities_alone():
+    log_joint = LOG_JOINT.clone().requires_grad_()
+    em_nll(log_joint, log_joint.log_softmax(1), Y).sum().backward()
+    expected = torch.tensor([[-1.0, 0.0], [-0.25, -0.75], [0.0, -1.0]])
+    torch.testing.assert_close(log_joint.grad, expected)
+
+
+def test_classification_loss_is_exact_and_ignores_hidden_rows():
+    assert classification_loss(LOG_JOINT, Y).tolist() == pytest.approx([math.log(4), 0, math.log(2)])
+
+
+def test_classification_loss_respects_the_temperature():
+    loss = classification_loss(LOG_JOINT, Y, temperature=2.0)
+    assert loss[0].item() == pytest.approx(math.log(1 + math.sqrt(3)))
+
+
+def test_hidden_rows_get_no_gradient_of_the_classification_loss():
+    log_joint = LOG_JOINT.clone().requires_grad_()
+    classification_loss(log_joint, Y).sum().backward()
+    assert log_joint.grad[1].tolist() == [0, 0]
+    assert (log_joint.grad[[0, 2]] != 0).all()
+
+
+@pytest.mark.parametrize("loss", [marginal_nll, classification_loss])
+def test_one_row_gives_one_value(loss):
+    assert loss(LOG_JOINT[:1], Y[:1]).shape == (1,)
+
+
+def test_values_far_below_the_smallest_float_stay_finite():
+    log_joint = torch.tensor([[-1e5, -1e5 - 1]])
+    assert marginal_nll(log_joint, torch.tensor([-1])).item() == pytest.approx(1e5 - math.log(1 + math.exp(-1)))
+
+
+@pytest.mark.parametrize(
+    ("f", "h"),
+    [
+        ({"kind": "coupling", "steps": 2, "hidden": [8]}, {"kind": "coupling", "steps": 2, "hidden": [8]}),
+        ({"kind": "coupling", "steps": 2, "hidden": [8], "map": "spline", "bound": 4}, {"kind": "gaussian"}),
+        ({"kind": "ffjord", "hidden": 8}, {"kind": "ffjord", "hidden": 8}),
+    ],
+    ids=["coupling", "spline-gaussian", "ffjord"],
+)
+def test_fishers_identity(f, h):
+    """At the current weights the gradient of EM's surrogate is that of the marginal likelihood."""
+    model = randomize(build_model(small_recipe(f=f, h=h).model, (3,), classes=4)).double()
+    x, y = torch.randn(20, 3).double(), torch.tensor([0, 1, 2, 3, *[-1] * 16])
+    gradients = []
+    for name in ("sgd", "em"):
+        loss = training_objective(model(x), y, torch.full((20,), 1 / 20).double(), TrainingSpec(objective=name))
+        gradients.append(torch.autograd.grad(loss, list(model.parameters())))
+    for (name, _), direct, surrogate in zip(model.named_parameters(), *gradients, strict=True):
+        assert direct.abs().sum() > 0, name
+        torch.testing.assert_close(surrogate, direct, rtol=1e-9, atol=1e-12, msg=name)
+
+
+def test_objective_weighs_rows_and_adds_the_classification_loss():
+    weights = torch.tensor([0.5, 0.3, 0.2])
+    plain = 0.5 * math.log(10) + 0.3 * math.log(2.5) + 0.2 * math.log(5)
+    clf = (math.log(4) + math.log(2)) / 2
+    assert training_objective(LOG_JOINT, Y, weights, TrainingSpec()).item() == pytest.approx(plain)
+    spec = TrainingSpec(clf_weight=0.7)
+    assert training_objective(LOG_JOINT, Y, weights, spec).item() == pytest.approx(plain + 0.7 * clf)
+
+
+def test_classification_weight_without_labels_changes_nothing():
+    hidden, weights = torch.full((3,), -1), torch.full((3,), 1 / 3)
+    plain, weighted = (training_objective(LOG_JOINT, hidden, weights, TrainingSpec(clf_weight=w)) for w in (0.0, 1.0))
+    assert torch.equal(plain, weighted)
