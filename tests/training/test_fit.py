@@ -1,0 +1,180 @@
+import math
+from itertools import pairwise
+
+import pytest
+import torch
+from lightning_fabric import Fabric
+
+from scnf.bijections import ContextAffine
+from scnf.errors import UserError
+from scnf.evaluation.metrics import error_percent
+from scnf.recipes import TrainingSpec
+from scnf.tensorfile import read_tensors
+from scnf.training import DivergedError, TrainingData, fit
+from scnf.training import trial as trial_module
+from scnf.training.trial import Trial, _parameter_groups, learning_rate
+from tests.helpers import blobs, same_weights, small_recipe
+
+DATA = blobs()
+
+
+def test_same_seed_gives_the_same_weights():
+    torch.manual_seed(1)
+    first = fit(small_recipe(noise=0.1), DATA, seed=3)
+    torch.manual_seed(2)
+    torch.rand(5)
+    second = fit(small_recipe(noise=0.1), DATA, seed=3)
+    assert same_weights(first.model, second.model)
+    assert first.objectives == second.objectives
+    assert first.history == second.history
+    assert not same_weights(first.model, fit(small_recipe(noise=0.1), DATA, seed=4).model)
+
+
+@pytest.mark.parametrize("trace", ["auto", "hutchinson"])
+def test_a_continuous_flow_trains_the_same_way_twice(trace):
+    recipe = small_recipe(f={"kind": "ffjord", "hidden": 8, "solver_steps": 2, "trace": trace}, steps=4)
+    assert same_weights(fit(recipe, DATA).model, fit(recipe, DATA).model)
+
+
+def test_training_learns():
+    fitted = fit(small_recipe(steps=100, learning_rate=0.01), DATA)
+    losses = [record.loss for record in fitted.history]
+    assert losses[-1] < losses[0] - 0.5
+    truth = torch.arange(len(DATA.y)) % 2
+    assert error_percent(fitted.model.log_joint(DATA.x), truth) < 10
+    assert not fitted.model.training
+    assert fitted.parameters == sum(p.numel() for p in fitted.model.parameters())
+
+
+@pytest.mark.parametrize("labelled", [0, 60])
+def test_training_without_and_with_all_labels(labelled):
+    fitted = fit(small_recipe(), blobs(labelled=labelled))
+    assert math.isfinite(fitted.objectives[0])
+
+
+def test_training_on_integers_dequantises_them():
+    x = torch.randint(0, 17, (40, 1, 4, 4), dtype=torch.uint8)
+    f = {"kind": "multiscale", "steps": [1], "keep": [2], "hidden": 4}
+    fitted = fit(small_recipe(f=f, steps=3), TrainingData(x, torch.arange(40) % 2, 2, levels=17))
+    assert fitted.model.shape == (1, 4, 4)
+    assert math.isfinite(fitted.objectives[0])
+
+
+def test_sgd_and_em_take_the_same_path():
+    sgd, em = (fit(small_recipe(objective=name, steps=5), DATA).model for name in ("sgd", "em"))
+    start = fit(small_recipe(steps=1, learning_rate=1e-12), DATA).model
+    for name, value in sgd.state_dict().items():
+        torch.testing.assert_close(em.state_dict()[name], value, rtol=1e-3, atol=1e-5)
+    assert not same_weights(sgd, start)
+
+
+def test_the_best_of_several_starts_is_kept(monkeypatch):
+    monkeypatch.setattr(Trial, "objective", lambda trial: [3.0, 1.0, 2.0][trial.restart])
+    best_of_three = fit(small_recipe(n_init=3), DATA)
+    assert best_of_three.objectives == [3.0, 1.0, 2.0]
+    trial = Trial(small_recipe(n_init=3), DATA, 0, 1, Fabric(devices=1, accelerator="cpu"))
+    trial.run()
+    with trial.average.applied():
+        assert same_weights(best_of_three.model, trial.model)
+
+
+def test_restarts_differ_and_report_their_true_objective():
+    fitted = fit(small_recipe(n_init=3), DATA)
+    assert len(set(fitted.objectives)) == 3
+    joint = fitted.model.log_joint(DATA.x)
+    known = joint.gather(1, DATA.y.clamp(min=0)[:, None])[:, 0]
+    objective = -torch.where(DATA.y >= 0, known, joint.logsumexp(1)).mean().item()
+    assert objective == pytest.approx(min(fitted.objectives), rel=1e-5)
+    assert {record.restart for record in fitted.history} == {0, 1, 2}
+
+
+def test_a_start_without_a_finite_objective_does_not_win(monkeypatch):
+    monkeypatch.setattr(Trial, "objective", lambda trial: [math.nan, 2.0, math.inf][trial.restart])
+    fitted = fit(small_recipe(n_init=3), DATA)
+    trial = Trial(small_recipe(n_init=3), DATA, 0, 1, Fabric(devices=1, accelerator="cpu"))
+    trial.run()
+    with trial.average.applied():
+        assert same_weights(fitted.model, trial.model)
+
+
+def test_rows_that_are_not_finite_are_refused():
+    x = DATA.x.clone()
+    x[7, 1] = math.nan
+    with pytest.raises(UserError, match="row 7"):
+        TrainingData(x, DATA.y, 2)
+
+
+def poisoned(monkeypatch, after: int) -> None:
+    """Let every loss from a step on be NaN."""
+    original, seen = trial_module.training_objective, []
+
+    def objective(*inputs) -> torch.Tensor:
+        seen.append(1)
+        return original(*inputs) * (math.nan if len(seen) > after else 1.0)
+
+    monkeypatch.setattr(trial_module, "training_objective", objective)
+
+
+def test_divergence_is_told_and_the_last_good_weights_are_kept(monkeypatch, tmp_path):
+    poisoned(monkeypatch, after=5)
+    checkpoint = tmp_path / "checkpoint.safetensors"
+    with pytest.raises(DivergedError, match=r"loss nan.*training\.learning_rate .*training\.clip"):
+        fit(small_recipe(steps=60), DATA, checkpoint=checkpoint)
+    tensors, _ = read_tensors(checkpoint)
+    assert tensors
+    assert all(torch.isfinite(value).all() for value in tensors.values())
+    monkeypatch.undo()
+    with pytest.raises(DivergedError, match=r"all 1 restarts.*training\.learning_rate"):
+        fit(small_recipe(steps=60), DATA, checkpoint=checkpoint, resume=True)
+
+
+def test_a_few_bad_batches_are_passed_over(monkeypatch):
+    recipe = small_recipe(steps=19)
+    poisoned(monkeypatch, after=2)
+    fitted = fit(recipe, DATA)  # 17 bad batches: fewer than would end the run
+    assert math.isfinite(fitted.objectives[0])
+    assert all(torch.isfinite(value).all() for value in fitted.model.state_dict().values())
+
+
+def test_a_run_that_never_saw_a_finite_loss_is_no_success(monkeypatch):
+    monkeypatch.setattr(Trial, "objective", lambda trial: math.nan)
+    with pytest.raises(DivergedError, match="diverged"):
+        fit(small_recipe(steps=2), DATA)
+
+
+def test_learning_rate_schedule():
+    spec = TrainingSpec(learning_rate=0.01, warmup_steps=10, steps=1000)
+    rates = [learning_rate(spec, step) for step in range(1000)]
+    assert rates[0] == pytest.approx(0.001)
+    assert max(rates) == pytest.approx(0.01, rel=1e-3)
+    assert rates[500] == pytest.approx(0.005)
+    assert 0 < rates[-1] < 1e-6
+    assert all(a >= b for a, b in pairwise(rates[10:]))
+    assert learning_rate(TrainingSpec(learning_rate=0.01, warmup_steps=0), 0) == pytest.approx(0.01)
+
+
+def test_weight_decay_touches_the_nets_alone():
+    recipe = small_recipe(f={"kind": "coupling", "steps": 2, "hidden": [8]}, weight_decay=0.5)
+    model = Trial(recipe, DATA, 0, 0, Fabric(devices=1, accelerator="cpu")).model
+    groups = _parameter_groups(model, 0.5)
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    decayed, free = ({names[id(p)] for p in group["params"]} for group in groups)
+    assert [group["weight_decay"] for group in groups] == [0.5, 0.0]
+    assert decayed | free == set(names.values())
+    assert decayed
+    assert all(".net." in name and name.endswith(".weight") for name in decayed)
+    assert any(isinstance(module, ContextAffine) for module in model.modules())
+    assert all(".net." not in name or name.endswith("bias") for name in free)
+
+
+def test_on_step_hears_of_every_step():
+    heard = []
+    fit(small_recipe(n_init=2, steps=3), DATA, on_step=lambda restart, step, loss: heard.append((restart, step)))
+    assert heard == [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3)]
+
+
+def test_gradients_are_clipped():
+    free, clipped = (
+        fit(small_recipe(steps=1, clip=clip, warmup_steps=0), DATA).history[0].gradient_norm for clip in (1e9, 1e-3)
+    )
+    assert free == clipped > 1e-3  # what is recorded is the norm before clipping

@@ -1,0 +1,144 @@
+"""A run that was stopped and resumed ends where an uninterrupted one does, to the last bit."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from scnf.errors import UserError
+from scnf.modelfile import TrainedModel
+from scnf.tensorfile import FileFormatError, read_tensors
+from scnf.training import Fitted, fit
+from tests.helpers import blobs, same_weights, small_recipe
+
+DATA = blobs()
+RECIPE = small_recipe(n_init=2, steps=8, noise=0.1, labelled_weight_start=0.5)
+
+
+class Stop(Exception):  # noqa: N818 (it is no error)
+    """What stops a run."""
+
+
+def stopped(path: Path, restart: int, step: int, recipe=RECIPE, error: type[BaseException] = Stop) -> None:
+    """Leave the checkpoint of a run that was stopped after a step."""
+
+    def on_step(at_restart: int, at_step: int, loss: float) -> None:
+        if (at_restart, at_step) == (restart, step):
+            raise error
+
+    with pytest.raises(error):
+        fit(recipe, DATA, checkpoint=path, on_step=on_step, checkpoint_seconds=0.0)
+
+
+@pytest.fixture(scope="module")
+def whole() -> Fitted:
+    """The run that nothing stopped."""
+    return fit(RECIPE, DATA)
+
+
+@pytest.fixture
+def checkpoint(tmp_path) -> Path:
+    return tmp_path / "checkpoint.safetensors"
+
+
+@pytest.mark.parametrize(("restart", "step"), [(0, 2), (0, 5), (0, 8), (1, 1), (1, 5), (1, 8)], ids=str)
+def test_resumed_run_is_bit_identical(checkpoint, whole, restart, step):
+    stopped(checkpoint, restart, step)
+    heard = []
+    resumed = fit(RECIPE, DATA, checkpoint=checkpoint, resume=True, on_step=lambda *at: heard.append(at[:2]))
+    # The checkpoint was written after the step before.
+    assert len(heard) == 16 - (restart * 8 + step - 1)
+    assert same_weights(resumed.model, whole.model)
+    assert resumed.objectives == whole.objectives
+    assert resumed.history == whole.history
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        small_recipe(f={"kind": "ffjord", "hidden": 8, "solver_steps": 2, "trace": "hutchinson"}, steps=6),
+        small_recipe(objective="em", clf_weight=0.1, ema=0.5, steps=6),
+        small_recipe(h={"kind": "gaussian"}, weight_decay=0.1, steps=6),
+    ],
+    ids=["hutchinson", "em", "gaussian"],
+)
+def test_other_recipes_resume_as_well(checkpoint, recipe):
+    stopped(checkpoint, 0, 4, recipe)
+    assert same_weights(fit(recipe, DATA, checkpoint=checkpoint, resume=True).model, fit(recipe, DATA).model)
+
+
+def test_a_run_may_be_stopped_again_and_again(checkpoint, whole):
+    for step in (3, 5, 7):
+        seen = []
+
+        def on_step(restart: int, at: int, loss: float, seen=seen, step=step) -> None:
+            seen.append(at)
+            if at == step:
+                raise Stop
+
+        with pytest.raises(Stop):
+            fit(RECIPE, DATA, checkpoint=checkpoint, resume=True, on_step=on_step, checkpoint_seconds=0.0)
+    assert seen == [5, 6, 7]  # the third time it did not start anew
+    assert same_weights(fit(RECIPE, DATA, checkpoint=checkpoint, resume=True).model, whole.model)
+
+
+def test_an_interrupt_keeps_the_step_it_stopped_at(checkpoint, whole):
+    stopped(checkpoint, 1, 5, error=KeyboardInterrupt)
+    assert read_tensors(checkpoint)[1]["trial"]["step"] == 5
+    assert same_weights(fit(RECIPE, DATA, checkpoint=checkpoint, resume=True).model, whole.model)
+
+
+def test_a_finished_run_is_not_run_again(checkpoint):
+    first = fit(RECIPE, DATA, checkpoint=checkpoint)
+    heard = []
+    again = fit(RECIPE, DATA, checkpoint=checkpoint, resume=True, on_step=lambda *at: heard.append(at))
+    assert not heard
+    assert same_weights(again.model, first.model)
+    assert again.seconds >= first.seconds
+
+
+def test_without_resume_a_checkpoint_is_overwritten(checkpoint):
+    stopped(checkpoint, 0, 4)
+    heard = []
+    fit(RECIPE, DATA, checkpoint=checkpoint, on_step=lambda *at: heard.append(at))
+    assert len(heard) == 16
+
+
+def test_resume_without_a_checkpoint_starts_anew(checkpoint, whole):
+    assert same_weights(fit(RECIPE, DATA, checkpoint=checkpoint, resume=True).model, whole.model)
+
+
+OTHER_ROWS = replace(DATA, x=DATA.x + 1)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "data", "seed"),
+    [
+        (small_recipe(n_init=2, steps=9, noise=0.1, labelled_weight_start=0.5), DATA, 0),
+        (RECIPE, DATA, 1),
+        (RECIPE, OTHER_ROWS, 0),
+        (RECIPE, replace(DATA, y=DATA.y.roll(1)), 0),
+        (RECIPE, replace(DATA, classes=3), 0),
+        (RECIPE, replace(DATA, levels=17), 0),
+        (RECIPE, replace(DATA, x=DATA.x.view(torch.int32)), 0),
+    ],
+    ids=["recipe", "seed", "rows", "labels", "classes", "levels", "dtype"],
+)
+def test_a_checkpoint_of_another_run_is_refused(checkpoint, recipe, data, seed):
+    stopped(checkpoint, 0, 4)
+    with pytest.raises(UserError, match="belongs to another recipe, seed or data set"):
+        fit(recipe, data, seed=seed, checkpoint=checkpoint, resume=True)
+
+
+def test_a_model_is_no_checkpoint(checkpoint, whole):
+    TrainedModel(whole.model, RECIPE, ("a", "b")).save(checkpoint)
+    with pytest.raises(UserError, match="cannot be resumed"):
+        fit(RECIPE, DATA, checkpoint=checkpoint, resume=True)
+
+
+def test_a_damaged_checkpoint_is_refused(checkpoint):
+    stopped(checkpoint, 0, 4)
+    checkpoint.write_bytes(checkpoint.read_bytes()[:200])
+    with pytest.raises(FileFormatError, match="damaged"):
+        fit(RECIPE, DATA, checkpoint=checkpoint, resume=True)
