@@ -102,9 +102,9 @@ class Run:
 def start_run(path: Path, request: Request) -> Run:
     """Make a new run folder; one that exists already is refused."""
     if path.exists() or path.is_symlink():
-        raise UserError(f"{path} exists already; choose another folder, or resume that run")
+        raise UserError(f"{path} exists already; choose another folder, or go on with that run (--resume)")
     if request.data is None:
-        raise UserError(f"{path} does not exist yet, and a new run needs the name of a data set")
+        raise UserError(f"{path} does not exist yet, and a new run needs a data set (--data)")
     recipe = load_recipe(request.recipe or find_source(request.data).default_recipe, request.overrides)
     split = load_split(request.data, request.labels, request.seed or 0)
     check_fit(recipe, split)
@@ -166,7 +166,8 @@ def _labelled_rows(split: Split) -> list[int]:
 def _make_folder(path: Path, files: dict[str, str]) -> None:
     """Make a folder with its files, all at once: they are written beside it, and a rename puts them in place."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    temporary.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary.mkdir()
     try:
         for name, text in files.items():
             (temporary / name).write_text(text, encoding="utf-8")

@@ -30,7 +30,7 @@ def outcome(folder: Path) -> tuple[bytes, dict[str, Any]]:
 
 def long_fit(out: str) -> list[str]:
     small = ["--set", "model.f.steps=2", "--set", "model.h.steps=2", "--set", "training.n_init=2"]
-    return fit_options("--out", out, "--checkpoint-every", 0, *small, "--set", "training.steps=150")
+    return fit_options("--out", out, *small, "--set", "training.steps=100")
 
 
 def test_after_a_kill_the_run_goes_on_to_the_same_result(folder: Path):
@@ -38,10 +38,10 @@ def test_after_a_kill_the_run_goes_on_to_the_same_result(folder: Path):
     assert json.loads(whole.stdout)["out"] == "whole"
     assert whole.stderr == ""
 
-    killed = subprocess.Popen([*_PROGRAM, *long_fit("killed")])
+    killed = subprocess.Popen([*_PROGRAM, *long_fit("killed"), "--checkpoint-every", "0"])
     while not (folder / "killed" / CHECKPOINT_FILE).is_file() and killed.poll() is None:
-        time.sleep(0.02)
-    time.sleep(0.3)
+        time.sleep(0.01)
+    time.sleep(0.1)
     killed.send_signal(signal.SIGKILL)
     assert killed.wait() == -signal.SIGKILL
     assert not (folder / "killed" / METRICS_FILE).exists()

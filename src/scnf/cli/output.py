@@ -80,6 +80,8 @@ def _text(value: Any) -> str:
         return {True: "yes", False: "no", None: "–"}[value]
     if isinstance(value, int):
         return f"{value:,}"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_text(inner)}" for key, inner in value.items() if inner is not None)
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

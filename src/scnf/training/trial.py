@@ -179,12 +179,18 @@ class Trial:
                 total += float(marginal_nll(self.model(rows), labels).sum())
         return total / len(x)
 
+    def _optimized_names(self) -> list[str]:
+        """Return the names of the parameters as the optimiser counts them; a checkpoint must not rely on its order."""
+        names = {id(parameter): name for name, parameter in self.model.named_parameters()}
+        return [names[id(parameter)] for group in self.optimizer.param_groups for parameter in group["params"]]
+
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Return all that a resumed run needs, as tensors and as plain values."""
         tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
         tensors |= {f"average.{i}": value for i, value in enumerate(self.average.average)}
+        names = self._optimized_names()
         for index, slots in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"optimizer.{index}.{name}": torch.as_tensor(value) for name, value in slots.items()}
+            tensors |= {f"optimizer.{slot}.{names[index]}": torch.as_tensor(value) for slot, value in slots.items()}
         values = {
             "restart": self.restart,
             "step": self.step,
@@ -202,10 +208,11 @@ class Trial:
         for i, average in enumerate(self.average.average):
             average.copy_(tensors[f"average.{i}"])
         slots: dict[int, dict[str, Tensor]] = {}
-        for name, value in tensors.items():
-            if name.startswith("optimizer."):
-                _, index, slot = name.split(".")
-                slots.setdefault(int(index), {})[slot] = value
+        indices = {name: index for index, name in enumerate(self._optimized_names())}
+        for key, value in tensors.items():
+            if key.startswith("optimizer."):
+                _, slot, name = key.split(".", 2)
+                slots.setdefault(indices[name], {})[slot] = value
         self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": slots})
         self.step = values["step"]
         self.history = [Record(**record) for record in values["history"]]
