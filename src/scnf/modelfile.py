@@ -13,6 +13,7 @@ from scnf.recipes.schema import Recipe
 from scnf.tensorfile import FileFormatError, read_tensors, write_tensors
 
 _FORMAT = 1
+_KEYS = ("format", "recipe", "shape", "classes", "levels", "data")
 MODEL_FILE = "model.safetensors"
 
 
@@ -54,8 +55,10 @@ def load(path: str | Path) -> TrainedModel:
     tensors, values = read_tensors(path)
     if values.get("kind") != "model":
         raise FileFormatError(f"{path} is a checkpoint, not a model")
-    if values["format"] > _FORMAT:
+    if values.get("format", _FORMAT) > _FORMAT:
         raise FileFormatError(f"{path} has format {values['format']}; this version of scnf reads up to {_FORMAT}")
+    if missing := [key for key in _KEYS if key not in values]:
+        raise FileFormatError(f"{path} is damaged: it lacks {', '.join(missing)}")
     try:
         recipe = Recipe.model_validate(values["recipe"])
     except ValidationError as error:

@@ -1,0 +1,149 @@
+import pytest
+
+from scnf.recipes import Recipe, RecipeError, load_recipe, parse_override, recipe_to_toml, shipped_recipes
+from tests.helpers import small_recipe
+
+MINIMAL = 'name = "mine"\n[model.f]\nkind = "coupling"\n[model.h]\nkind = "gaussian"\n'
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text: str) -> str:
+        path = tmp_path / "mine.toml"
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def test_a_file_is_read_with_defaults_for_what_it_leaves_out(write):
+    recipe = load_recipe(write(MINIMAL))
+    assert recipe.name == "mine"
+    assert recipe.model.f.kind == "coupling"
+    assert recipe.training == small_recipe().training.__class__()
+
+
+@pytest.mark.parametrize("name", shipped_recipes())
+def test_shipped_recipe_loads_and_says_what_it_is_for(name):
+    recipe = load_recipe(name)
+    assert recipe.name == name
+    assert recipe.description
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (MINIMAL + "[training]\nstepps = 3", r"unknown key 'training\.stepps'; did you mean 'training\.steps'\?"),
+        (MINIMAL + "width = 3", r"unknown key 'model\.h\.width'"),
+        ("colour = 1\n" + MINIMAL, "unknown key 'colour'"),
+        ("steps = 3\n" + MINIMAL, r"unknown key 'steps'; did you mean '.*\.steps'"),
+        (MINIMAL + '[training]\nsteps = "many"', r"'many' for key 'training\.steps'.*integer"),
+        (MINIMAL + "[training]\nsteps = 0", r"0 for key 'training\.steps'.*greater than or equal to 1"),
+        (MINIMAL + "[training]\nbatch_size = 1", r"1 for key 'training\.batch_size'"),
+        (MINIMAL + "[training]\nlabelled_weight_start = 0.0", r"0\.0 for key 'training\.labelled_weight_start'"),
+        (MINIMAL + "[training]\nlabelled_share = 1.5", r"1\.5 for key 'training\.labelled_share'"),
+        (MINIMAL + '[training]\nobjective = "vae"', r"'vae' for key 'training\.objective'.*'sgd' or 'em'"),
+        (MINIMAL + "[training]\nbetas = [0.9]", r"key 'training\.betas"),
+        ("training = 3\n" + MINIMAL, "3 for key 'training'"),
+        (MINIMAL.replace('"gaussian"', '"student"'), r"'student' for key 'model\.h\.kind'.*'gaussian'"),
+        (MINIMAL.replace('kind = "gaussian"', ""), r"model\.h.*kind"),
+        (MINIMAL.replace('name = "mine"\n', ""), "key 'name' is missing"),
+        ('name = "mine"\n[model.f]\nkind = "coupling"\n', r"key 'model\.h' is missing"),
+        ("name = ", "not valid TOML: Invalid value"),
+    ],
+)
+def test_a_bad_recipe_is_refused_by_key(write, text, message):
+    path = write(text)
+    with pytest.raises(RecipeError, match=message) as caught:
+        load_recipe(path)
+    assert path in str(caught.value)
+
+
+def test_a_bad_value_of_a_choice_names_the_key(write):
+    with pytest.raises(RecipeError, match=r"'flat' for key 'model\.label_prior'"):
+        load_recipe(write(MINIMAL), {"model.label_prior": "flat"})
+
+
+def test_text_that_is_no_text_is_refused(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(RecipeError, match="UTF-8"):
+        load_recipe(path)
+
+
+def test_unknown_name_and_missing_file_are_refused(tmp_path):
+    with pytest.raises(RecipeError, match=r"unknown recipe 'tyo'; shipped are .*toy"):
+        load_recipe("tyo")
+    with pytest.raises(RecipeError, match="does not exist"):
+        load_recipe(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("training.steps=10", ("training.steps", 10)),
+        ("training.learning_rate = 1e-3", ("training.learning_rate", 0.001)),
+        ("model.f.hidden=[8, 8]", ("model.f.hidden", [8, 8])),
+        ("model.f.map=spline", ("model.f.map", "spline")),
+        ('model.f.map="spline"', ("model.f.map", "spline")),
+        ("model.f.adjoint=true", ("model.f.adjoint", True)),
+        ("name=a=b", ("name", "a=b")),
+    ],
+)
+def test_override_is_parsed(text, expected):
+    assert parse_override(text) == expected
+
+
+@pytest.mark.parametrize("text", ["training.steps", "=3", ""])
+def test_bad_override_is_refused(text):
+    with pytest.raises(RecipeError, match="key=value"):
+        parse_override(text)
+
+
+def test_overrides_replace_single_keys():
+    recipe = load_recipe("toy", {"training.steps": 7, "model.h": {"kind": "gaussian"}})
+    plain = load_recipe("toy")
+    assert recipe.training.steps == 7
+    assert recipe.model.h.kind == "gaussian"
+    assert recipe.model.f == plain.model.f
+    assert recipe.training.learning_rate == plain.training.learning_rate
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("training.stesp", "unknown key 'training.stesp'"),
+        ("name.first", "'name.first' is not a key: 'name' holds a value"),
+        ("colour", "unknown key 'colour'"),
+    ],
+)
+def test_bad_overrides_are_refused_by_key(key, message):
+    with pytest.raises(RecipeError, match=message):
+        load_recipe("toy", {key: 3})
+
+
+@pytest.mark.parametrize("name", shipped_recipes())
+def test_toml_round_trip_of_shipped_recipes(write, name):
+    recipe = load_recipe(name)
+    assert load_recipe(write(recipe_to_toml(recipe))) == recipe
+
+
+def test_toml_round_trip_with_every_kind_of_value(write):
+    recipe = Recipe.model_validate(
+        {
+            "name": "all",
+            "description": 'quotes " and\nlines',
+            "model": {
+                "f": {"kind": "multiscale", "steps": [1, 2], "keep": [2, 4]},
+                "h": {"kind": "ffjord", "adjoint": True, "rtol": 1e-7},
+                "label_prior": [0.25, 0.75],
+            },
+            "training": {"labelled_weight": 0.5, "betas": [0.8, 0.9]},
+        }
+    )
+    assert load_recipe(write(recipe_to_toml(recipe))) == recipe
+
+
+def test_a_recipe_cannot_be_changed():
+    with pytest.raises(ValueError, match="frozen"):
+        small_recipe().training.steps = 3

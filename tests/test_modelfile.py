@@ -1,0 +1,115 @@
+import pytest
+import torch
+
+from scnf.modelfile import MODEL_FILE, TrainedModel, load
+from scnf.recipes.build import build_model
+from scnf.tensorfile import FileFormatError, read_tensors, write_tensors
+from scnf.training import fit
+from tests.helpers import blobs, randomize, same_weights, small_recipe
+
+RECIPES = {
+    "vector": (small_recipe(), (2,), None),
+    "ffjord-gaussian": (small_recipe(f={"kind": "ffjord", "hidden": 4}, h={"kind": "gaussian"}), (3,), None),
+    "image": (small_recipe(f={"kind": "multiscale", "steps": [1, 1], "keep": [2, 4], "hidden": 4}), (1, 4, 4), 17),
+}
+
+
+def trained(name: str = "vector") -> TrainedModel:
+    recipe, shape, levels = RECIPES[name]
+    model = randomize(build_model(recipe.model, shape, 3, torch.ones(3)))
+    model.log_label_prior.copy_(torch.tensor([0.2, 0.3, 0.5]).log())
+    return TrainedModel(model, recipe, ("ant", "bee", "été"), levels, {"name": "moons", "labels": 10, "seed": 0})
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / MODEL_FILE
+
+
+def rewrite(path, without: str = "", **changes) -> None:
+    """Change values of a file, and leave one out."""
+    tensors, values = read_tensors(path)
+    write_tensors(path, tensors, {key: value for key, value in {**values, **changes}.items() if key != without})
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_round_trip(path, name):
+    first = trained(name)
+    first.save(path)
+    second = load(path)
+    assert same_weights(first.model, second.model)
+    assert (second.recipe, second.classes, second.levels, second.data) == (
+        first.recipe,
+        first.classes,
+        first.levels,
+        first.data,
+    )
+    x = torch.rand(5, *first.model.shape)
+    assert torch.equal(second.model.log_joint(x), first.model.log_joint(x))
+    assert not second.model.training
+
+
+def test_label_prior_of_the_labelled_rows_is_kept(path):
+    first = trained()
+    model_spec = first.recipe.model.model_copy(update={"label_prior": "labelled"})
+    first.recipe = first.recipe.model_copy(update={"model": model_spec})
+    first.save(path)
+    torch.testing.assert_close(load(path).model.log_label_prior.exp(), torch.tensor([0.2, 0.3, 0.5]))
+
+
+def test_a_run_folder_stands_for_its_model(path):
+    trained().save(path)
+    assert load(str(path.parent)).classes == ("ant", "bee", "été")
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match=f"holds no {MODEL_FILE}"):
+        load(tmp_path)
+
+
+def test_a_missing_file_is_named(path):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        load(path)
+
+
+def test_a_checkpoint_is_no_model(path):
+    fit(small_recipe(steps=1), blobs(), checkpoint=path)
+    with pytest.raises(FileFormatError, match="is a checkpoint, not a model"):
+        load(path)
+
+
+def test_a_newer_format_is_refused(path):
+    trained().save(path)
+    rewrite(path, format=99)
+    with pytest.raises(FileFormatError, match="has format 99; this version of scnf reads up to 1"):
+        load(path)
+
+
+def test_an_unknown_recipe_is_refused(path):
+    trained().save(path)
+    rewrite(path, recipe={"name": "x", "colour": 3})
+    with pytest.raises(FileFormatError, match="recipe"):
+        load(path)
+
+
+@pytest.mark.parametrize("changes", [{"classes": ["one"]}, {"shape": [5]}])
+def test_weights_of_another_model_are_refused(path, changes):
+    trained().save(path)
+    rewrite(path, **changes)
+    with pytest.raises(FileFormatError, match="does not hold the weights of its own recipe"):
+        load(path)
+
+
+@pytest.mark.parametrize("key", ["format", "recipe", "shape", "classes", "levels", "data"])
+def test_a_missing_value_is_refused(path, key):
+    trained().save(path)
+    rewrite(path, without=key)
+    with pytest.raises(FileFormatError, match=f"lacks {key}"):
+        load(path)
+
+
+def test_a_damaged_file_is_refused(path):
+    trained().save(path)
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(FileFormatError, match="damaged"):
+        load(path)
