@@ -42,9 +42,9 @@ def self_training() -> Any:
 
 
 BASELINES: dict[str, Callable[[], Any]] = {
-    "LabelSpreading (7 neighbours)": lambda: label_spreading(7),
-    "LabelSpreading (20 neighbours)": lambda: label_spreading(20),
-    "SelfTraining (SVC)": self_training,
+    "LabelSpreading, k = 7": lambda: label_spreading(7),
+    "LabelSpreading, k = 20": lambda: label_spreading(20),
+    "SelfTraining, SVC": self_training,
 }
 
 
@@ -53,7 +53,7 @@ def run_baseline(name: str, split: Split) -> BaselineResult:
 
     Example:
         >>> from scnf import load_split
-        >>> run_baseline("LabelSpreading (20 neighbours)", load_split("circles", labels=10, seed=1)).error < 50
+        >>> run_baseline("LabelSpreading, k = 20", load_split("circles", labels=10, seed=1)).error < 50
         True
     """
     started = time.perf_counter()

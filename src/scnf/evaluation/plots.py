@@ -28,6 +28,7 @@ Window = tuple[float, float, float, float]  # left, right, bottom, top
 DENSITY_RANGE = 10.0
 _MARGIN = 0.45
 _PANEL = 3.0  # inches
+_GRID = 200  # points along a side
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Panel:
     split: Split
 
 
-def new_figure(width: float, height: float, theme: Theme = LIGHT, pad: float = 0.04) -> Figure:
+def new_figure(width: float, height: float, theme: Theme = LIGHT, pad: float = 0.06) -> Figure:
     """Return an empty figure on the theme's background with ``pad`` inches around its axes."""
     layout = ConstrainedLayoutEngine(w_pad=pad, h_pad=pad)
     figure = Figure(figsize=(width, height), facecolor=theme.background, layout=layout)
@@ -68,7 +69,7 @@ def limits(x: np.ndarray) -> Window:
     return centre[0] - half, centre[0] + half, centre[1] - half, centre[1] + half
 
 
-def log_joint_on_grid(model: SemiConditionalFlow, window: Window, side: int) -> np.ndarray:
+def log_joint_on_grid(model: SemiConditionalFlow, window: Window, side: int = _GRID) -> np.ndarray:
     """Return log p(x, y=k) on a square grid, rows from bottom to top: ``[side, side, K]``."""
     left, right, bottom, top = window
     columns, rows = np.meshgrid(np.linspace(left, right, side), np.linspace(bottom, top, side))
@@ -78,10 +79,12 @@ def log_joint_on_grid(model: SemiConditionalFlow, window: Window, side: int) -> 
     return np.nan_to_num(values, nan=-1e4, posinf=-1e4, neginf=-1e4)
 
 
-def draw_decision(ax: Axes, model: SemiConditionalFlow, split: Split, theme: Theme = LIGHT, side: int = 200) -> None:
-    """Draw class probabilities (background), decision boundary (line), unlabelled and labelled training points."""
+def draw_decision(ax: Axes, log_joint: np.ndarray, split: Split, theme: Theme = LIGHT) -> None:
+    """Draw class probabilities (background), decision boundary (line), unlabelled and labelled training points.
+
+    ``log_joint`` ``[side, side, K]`` is that of a grid over the window of the split's training rows.
+    """
     window = limits(split.x_train)
-    log_joint = log_joint_on_grid(model, window, side)
     posterior = np.exp(log_joint - np.logaddexp.reduce(log_joint, axis=2, keepdims=True))
     paper = np.array(to_rgb(theme.background))
     colours = np.array([to_rgb(colour) for colour in theme.classes[: posterior.shape[2]]])
@@ -95,13 +98,15 @@ def draw_decision(ax: Axes, model: SemiConditionalFlow, split: Split, theme: The
     hidden = split.y_train < 0
     grey_x, grey_y = split.x_train[hidden].T
     ax.scatter(grey_x, grey_y, s=4, c=theme.unlabelled, alpha=0.75, linewidths=0)
-    _scatter_classes(ax, split.x_train[~hidden], split.y_train[~hidden], theme, s=46, edgecolors=theme.ink)
+    _scatter_classes(
+        ax, split.x_train[~hidden], split.y_train[~hidden], theme, s=46, edgecolors=theme.ink, linewidths=0.9
+    )
     _frame(ax, window, theme)
 
 
-def draw_density(ax: Axes, model: SemiConditionalFlow, window: Window, theme: Theme = LIGHT, side: int = 200) -> Any:
+def draw_density(ax: Axes, log_joint: np.ndarray, window: Window, theme: Theme = LIGHT) -> Any:
     """Draw log p(x) from its peak down to ``DENSITY_RANGE`` nats below it and return the image."""
-    log_prob = np.logaddexp.reduce(log_joint_on_grid(model, window, side), axis=2)
+    log_prob = np.logaddexp.reduce(log_joint, axis=2)
     peak = float(log_prob.max())
     image = ax.imshow(
         log_prob, extent=window, origin="lower", cmap="viridis", vmin=peak - DENSITY_RANGE, vmax=peak,
@@ -136,16 +141,21 @@ def draw_images(
     ax.spines[:].set_visible(False)
 
 
-def captioned_images(images: np.ndarray, captions: Sequence[str], columns: int, theme: Theme = LIGHT) -> Figure:
-    """Return images ``[N, H, W]`` with values in [0, 1], each under its own short caption, as a square figure."""
-    figure = new_figure(_PANEL, _PANEL, theme, pad=0.02)
-    axes = figure.subplots(columns, columns).ravel()
-    for ax in axes:
-        ax.set_axis_off()
-    for ax, image, caption in zip(axes, images, captions, strict=False):
-        ax.imshow(image, cmap=theme.paper_to_ink, vmin=0, vmax=1, interpolation="nearest")
-        ax.set_title(caption, fontsize=7.5, color=theme.ink, pad=2)
-    return figure
+def draw_captioned_images(
+    ax: Axes, images: np.ndarray, captions: Sequence[str], columns: int, theme: Theme = LIGHT
+) -> None:
+    """Draw images ``[N, H, W]`` with values in [0, 1] in a square, each under its own short caption."""
+    _, height, width = images.shape
+    step_x, step_y = width + 2.0, height + 3.5
+    for i, (image, caption) in enumerate(zip(images, captions, strict=True)):
+        left, top = (i % columns) * step_x, (i // columns) * step_y
+        extent = (left, left + width, top + height, top)
+        ax.imshow(image, cmap=theme.paper_to_ink, vmin=0, vmax=1, interpolation="nearest", extent=extent)
+        ax.text(left + width / 2, top - 0.5, caption, fontsize=8, color=theme.ink, ha="center", va="bottom")
+    side = columns * step_y
+    centre = (columns * step_x - 2.0) / 2
+    ax.set(xlim=(centre - side / 2, centre + side / 2), ylim=(side - 3.0, -3.0), aspect="equal")
+    ax.set_axis_off()
 
 
 def decision_figure(panels: Sequence[Panel], theme: Theme = LIGHT, columns: int = 4) -> Figure:
@@ -156,7 +166,8 @@ def decision_figure(panels: Sequence[Panel], theme: Theme = LIGHT, columns: int 
     figure = new_figure(_PANEL * columns, (_PANEL + 0.3) * rows + (0 if spare else 0.4), theme)
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax, panel in zip(axes, panels, strict=False):
-        draw_decision(ax, panel.model, panel.split, theme)
+        grid = log_joint_on_grid(panel.model, limits(panel.split.x_train))
+        draw_decision(ax, grid, panel.split, theme)
         ax.set_title(panel.title, fontsize=11, color=theme.ink)
     for ax in axes[len(panels) :]:
         ax.set_axis_off()
@@ -176,7 +187,7 @@ def density_figure(panels: Sequence[Panel], theme: Theme = LIGHT) -> Figure:
         window = limits(panel.split.x_train)
         draw_points(row[0], panel.split.x_test, panel.split.y_test, window, theme)
         row[0].set_title(f"{panel.title}: {len(panel.split.x_test)} test points", fontsize=11, color=theme.ink)
-        image = draw_density(row[1], panel.model, window, theme)
+        image = draw_density(row[1], log_joint_on_grid(panel.model, window), window, theme)
         row[1].set_title("log p(x) of the model", fontsize=11, color=theme.ink)
         bar = figure.colorbar(image, ax=row[1], shrink=0.9, extend="min", pad=0.03)
         bar.set_label("nats", color=theme.ink)

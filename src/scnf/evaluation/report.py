@@ -1,6 +1,7 @@
 """The demo's page: one HTML file that needs nothing else."""
 
 import base64
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -22,6 +23,7 @@ from scnf.recipes import Recipe, recipe_to_toml
 
 _DPI = 150
 _DIGITS_A_ROW = 10
+_MISTAKES_A_ROW = 5
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def _section(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
         "methods": methods,
         "largest_error": max(method["error"] for method in methods) or 1.0,
         "pictures": pictures,
-        "curve": _curve(record),
+        "curve": _curve(record, split),
         "recipe": recipe_to_toml(Recipe.model_validate(record["recipe"])),
     }
 
@@ -80,18 +82,19 @@ def _picture(title: str, caption: str, draw: Callable[[Theme], Figure]) -> Pictu
 
 def _toy_pictures(model: SemiConditionalFlow, split: Split) -> list[Picture]:
     window = plots.limits(split.x_train)
+    grid = plots.log_joint_on_grid(model, window)
     x, y = _samples(model, len(split.x_test))
     return [
         _picture(
             "Decision boundary",
             f"Line: where both classes are equally probable. Tint: class probability. Big points: the {split.labelled} "
             "labels; grey: rows without one.",
-            lambda theme: plots.single(lambda ax: plots.draw_decision(ax, model, split, theme), theme),
+            lambda theme: plots.single(lambda ax: plots.draw_decision(ax, grid, split, theme), theme),
         ),
         _picture(
             "Density",
             f"log p(x), from its peak (bright) down to {plots.DENSITY_RANGE:g} nats below it (dark).",
-            lambda theme: plots.single(lambda ax: plots.draw_density(ax, model, window, theme), theme),
+            lambda theme: plots.single(lambda ax: plots.draw_density(ax, grid, window, theme), theme),
         ),
         _picture(
             "Samples of the model",
@@ -126,11 +129,8 @@ def _image_pictures(model: SemiConditionalFlow, split: Split) -> list[Picture]:
     predicted = log_joint_of(model, torch.tensor(split.x_test), split.levels).argmax(1).numpy()
     wrong = np.flatnonzero(predicted != split.y_test)
     if len(wrong):
-        pictures.append(_mistakes(split, wrong[:_MISTAKES], predicted, len(wrong)))
+        pictures.append(_mistakes(split, wrong[: _MISTAKES_A_ROW**2], predicted, len(wrong)))
     return pictures
-
-
-_MISTAKES = 25
 
 
 def _mistakes(split: Split, shown: np.ndarray, predicted: np.ndarray, total: int) -> Picture:
@@ -140,7 +140,9 @@ def _mistakes(split: Split, shown: np.ndarray, predicted: np.ndarray, total: int
     return _picture(
         "Mistakes",
         f"{len(shown)} of the {total} test images that it gets wrong: true class → predicted class.",
-        lambda theme: plots.captioned_images(images, labels, columns=5, theme=theme),
+        lambda theme: plots.single(
+            lambda ax: plots.draw_captioned_images(ax, images, labels, _MISTAKES_A_ROW, theme), theme
+        ),
     )
 
 
@@ -163,14 +165,16 @@ def _samples(model: SemiConditionalFlow, n: int, y: np.ndarray | None = None) ->
     return np.nan_to_num(x.numpy(), nan=1e6, posinf=1e6, neginf=-1e6), labels.numpy()
 
 
-def _curve(record: dict[str, Any]) -> Picture:
+def _curve(record: dict[str, Any], split: Split) -> Picture:
+    # The model's unit is 1/levels of the data's: with this shift the curve and the NLL above it are in one unit.
+    shift = 0.0 if split.levels is None else split.x_train[0].size * math.log(split.levels)
     curves: dict[int, list[tuple[int, float]]] = {}
     for point in record["history"]:
-        curves.setdefault(point["restart"], []).append((point["step"], point["loss"]))
+        curves.setdefault(point["restart"], []).append((point["step"], point["loss"] + shift))
     best = int(np.argmin(np.nan_to_num(record["objectives"], nan=np.inf)))
-    kept = "" if len(curves) == 1 else f" of {len(curves)} restarts; the strong line is the one that was kept"
-    return _picture(
-        "Training",
-        f"The weighted objective{kept}. Labelled rows weigh more at the start.",
-        lambda theme: plots.curve_figure(curves, best, theme),
-    )
+    caption = "The objective at every step."
+    if len(curves) > 1:
+        caption = f"The objective of {len(curves)} restarts; the strong line is the one that was kept."
+    if record["recipe"]["training"]["labelled_weight_start"] is not None:
+        caption += " Labelled rows weigh more at the start."
+    return _picture("Training", caption, lambda theme: plots.curve_figure(curves, best, theme))

@@ -13,7 +13,7 @@ from scnf.baselines.sklearn import BASELINES, run_baseline
 from scnf.data import load
 from scnf.evaluation.records import run_record, write_record
 from scnf.experiments.fitting import fit_split, metrics_on_test, trained_model
-from scnf.experiments.pool import Report, run_tasks
+from scnf.experiments.pool import Report, one_thread, run_tasks
 from scnf.recipes import Recipe, load_recipe
 
 OURS = "SCNF"
@@ -76,7 +76,7 @@ def run(out: Path, seed: int = 0, parts: Sequence[Part] = PARTS, jobs: int = 2) 
 
     from scnf.evaluation.report import write_report  # noqa: PLC0415 (matplotlib is for this process alone)
 
-    with console.status("Drawing the report …"):
+    with console.status("Drawing the report …"), one_thread():
         page = write_report(out, records)
     results = [result_rows(record) for record in records]
     return {"report": str(page), "seed": seed, "results": {r["data"]: r for r in results}}

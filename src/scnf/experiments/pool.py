@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -51,6 +52,19 @@ def run_tasks(
                     yield futures[future], error if error is not None else future.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute with one thread for a while: drawing is many small steps, which more threads make slower, not faster."""
+    import torch  # noqa: PLC0415
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _drain(shares: Any) -> Iterator[tuple[int, float]]:

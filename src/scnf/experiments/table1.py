@@ -13,7 +13,7 @@ from scnf.data import load
 from scnf.evaluation.records import run_record, write_record
 from scnf.experiments import Options, choose
 from scnf.experiments.fitting import fit_split, metrics_on_test, trained_model
-from scnf.experiments.pool import Report, run_tasks
+from scnf.experiments.pool import Report, one_thread, run_tasks
 from scnf.recipes import Recipe, load_recipe
 
 NAME = "table1"
@@ -147,5 +147,6 @@ def run(options: Options, rows: Sequence[Row] = ROWS) -> dict[str, Any]:
 
     console = Console(stderr=True, highlight=False)
     failures = [] if options.render_only else train(plan(options, rows), options.jobs, console)
-    summary = render(options.out / NAME, rows, readme=Path("README.md"))
+    with console.status("Drawing …"), one_thread():
+        summary = render(options.out / NAME, rows, readme=Path("README.md"))
     return {**summary, "failures": failures}

@@ -218,7 +218,7 @@ def _figure_position(name: str) -> int:
 def _title(row: dict[str, Any], data: str) -> str:
     name = f"{row['f']} – {row['h']}" if row["name"] != "toy" else "our recipe “toy”"
     error = row[data]["error"]["values"][0] if row[data]["seeds"] else None
-    return name if error is None else f"{name}: {error:.1f} %"
+    return name if error is None else f"{name} · error {error:.1f} %"
 
 
 def render(folder: Path, rows: Sequence[Row] = ROWS, readme: Path | None = None) -> dict[str, Any]:
