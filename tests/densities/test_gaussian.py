@@ -73,6 +73,21 @@ def test_initialize_starts_at_the_means_of_the_labelled_rows():
     assert torch.equal(density.mean[2], before[2])  # no labelled row: it stays where it was
 
 
+def test_initialize_shrinks_the_spread_towards_that_of_all_rows():
+    density = GaussianPerClass(1, 3)
+    z, y = torch.tensor([[0.0], [2.0], [9.0], [5.0]]), torch.tensor([0, 0, 1, -1])
+    density.initialize(z, y)
+    everything = z.var(correction=0).item()
+    expected = [(2 + everything) / 3, everything / 2, everything]  # squares of the class and one row's worth of all
+    assert density.log_precision.exp().pow(-2)[:, 0].tolist() == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_constant_component_stays_finite():
+    density = GaussianPerClass(2, 2)
+    density.initialize(torch.ones(4, 2), torch.tensor([0, 1, -1, -1]))
+    assert torch.isfinite(density.log_prob_all(torch.ones(4, 2))).all()
+
+
 def test_initialize_without_labels_changes_nothing():
     density = GaussianPerClass(2, 3)
     before = density.mean.detach().clone()
