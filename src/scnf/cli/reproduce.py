@@ -33,8 +33,7 @@ def reproduce(
 ) -> None:
     """Train all that a table of the paper needs, and write the table and its figures.
 
-    A fit whose record is there is not run again, so a run that was stopped goes on where it was; the record of a
-    recipe that has changed since is replaced.
+    A fit that has its record is not run again, unless its recipe has changed: a stopped run goes on where it was.
 
     [dim]scnf reproduce table1 --seeds 20 --jobs 2[/dim]
     """

@@ -122,7 +122,9 @@ def train(tasks: Sequence[FitTask], jobs: int, console: Console) -> list[str]:
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("fits"), TimeElapsedColumn(),
         TextColumn("left"), TimeRemainingColumn(),
     )  # fmt: skip
-    with Progress(*columns, console=console, disable=not (todo and console.is_terminal)) as progress:
+    with Progress(
+        *columns, console=console, disable=not (todo and console.is_terminal), speed_estimate_period=600
+    ) as progress:
         # The bar counts whole fits; the time left also counts what the running fits have done.
         bar = progress.add_task(NAME, total=len(todo))
 
