@@ -13,7 +13,12 @@ MULTISCALE = {"kind": "multiscale", "steps": [2, 2], "keep": [2, 4], "hidden": 8
 SPECS = {
     "vector": (COUPLING, COUPLING, {}, (4,)),
     "vector-z_f": (COUPLING, COUPLING, {"z_f": 2}, (5,)),
-    "vector-ffjord": ({"kind": "ffjord", "hidden": 8, "solver_steps": 16}, {"kind": "gaussian"}, {}, (3,)),
+    "vector-ffjord": (
+        {"kind": "ffjord", "hidden": 8, "solver": "rk4", "solver_steps": 16},
+        {"kind": "gaussian"},
+        {},
+        (3,),
+    ),
     "image": (MULTISCALE, COUPLING, {}, (1, 8, 8)),
     "image-gaussian": (MULTISCALE, {"kind": "gaussian"}, {}, (2, 4, 4)),
 }

@@ -10,7 +10,7 @@ PARTS = {
     "affine": {"kind": "coupling", "steps": 2, "hidden": [8]},
     "affine-lu": {"kind": "coupling", "steps": 2, "hidden": [8], "linear": "lu", "scale": "sigmoid"},
     "spline": {"kind": "coupling", "steps": 2, "hidden": [8], "map": "spline", "bound": 4.0},
-    "ffjord": {"kind": "ffjord", "hidden": 8, "solver_steps": 4},
+    "ffjord": {"kind": "ffjord", "hidden": 8, "solver": "rk4", "solver_steps": 4},
     "gaussian": {"kind": "gaussian"},
 }
 
