@@ -112,6 +112,14 @@ def test_the_table_shows_what_the_records_say(tmp_path, tiny_recipe):
     assert "| 0.06 | – | 1.008 | – | 0.02 | – | 0.808 | – |" in page
 
 
+def test_a_run_into_another_folder_leaves_the_readme_alone(tmp_path, tiny_recipe, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    readme = tmp_path / "README.md"
+    readme.write_text("<!-- table1:start -->\nkept\n<!-- table1:end -->\n", encoding="utf-8")
+    run(Options(out=tmp_path / "trial", render_only=True), [Row("toy", tiny_recipe("toy"))])
+    assert "kept" in readme.read_text(encoding="utf-8")
+
+
 def test_rendering_without_any_record_makes_an_empty_table(tmp_path, tiny_recipe):
     summary = render(tmp_path / "table1", [Row("toy", tiny_recipe("toy"))])
     assert summary["rows"] == []

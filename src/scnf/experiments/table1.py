@@ -149,6 +149,8 @@ def run(options: Options, rows: Sequence[Row] = ROWS) -> dict[str, Any]:
 
     console = Console(stderr=True, highlight=False)
     failures = [] if options.render_only else train(plan(options, rows), options.jobs, console)
+    # A trial into another folder must not change what the README says of the results.
+    readme = Path("README.md") if options.out.resolve() == Path("results").resolve() else None
     with console.status("Drawing …"), one_thread():
-        summary = render(options.out / NAME, rows, readme=Path("README.md"))
+        summary = render(options.out / NAME, rows, readme)
     return {**summary, "failures": failures}
