@@ -16,7 +16,7 @@ RECIPES = {
 
 def trained(name: str = "vector") -> TrainedModel:
     recipe, shape, levels = RECIPES[name]
-    model = randomize(build_model(recipe.model, shape, 3, torch.ones(3)))
+    model = randomize(build_model(recipe.model, shape, 3, torch.ones(3))).eval()
     model.log_label_prior.copy_(torch.tensor([0.2, 0.3, 0.5]).log())
     return TrainedModel(model, recipe, ("ant", "bee", "été"), levels, {"name": "moons", "labels": 10, "seed": 0})
 
