@@ -106,7 +106,7 @@ def matched_cells(summary: dict[str, Any]) -> tuple[int, int]:
         for metric in METRICS
         if row[data]["seeds"]
     ]
-    # Compared as the paper prints them.
+    # Compared as our table prints them, to two digits.
     return sum(round(ours, 2) <= paper for ours, paper in pairs), len(pairs)
 
 
