@@ -82,6 +82,7 @@ def _vector_steps(spec: CouplingSpec | FFJORDSpec, features: int, context: int =
                 steps=spec.solver_steps,
                 rtol=spec.rtol,
                 atol=spec.atol,
+                eval_solver=spec.eval_solver,
                 trace=spec.trace,
                 adjoint=spec.adjoint,
             )

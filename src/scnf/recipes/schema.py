@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 PositiveInt = Annotated[int, Field(ge=1)]
 PositiveFloat = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Solver = Literal["euler", "midpoint", "rk4", "dopri5", "bosh3", "dopri8"]
 
 
 class _Strict(BaseModel):
@@ -36,8 +37,9 @@ class FFJORDSpec(_Strict):
     hidden: PositiveInt = 64
     blocks: PositiveInt = 1
     time: PositiveFloat = 1.0
-    solver: Literal["euler", "midpoint", "rk4", "dopri5", "bosh3", "dopri8"] = "rk4"
-    solver_steps: PositiveInt = 8
+    solver: Solver = "midpoint"  # while training
+    solver_steps: PositiveInt = 4
+    eval_solver: Solver = "dopri5"  # a coarse solver flatters the likelihood that was trained with it
     rtol: PositiveFloat = 1e-5
     atol: PositiveFloat = 1e-5
     trace: Literal["auto", "exact", "hutchinson"] = "auto"

@@ -172,11 +172,13 @@ class Trial:
     def objective(self) -> float:
         """Return equation 1 over all training rows, a row's mean, with the averaged weights."""
         x = self.data.continuous()
+        self.model.eval()
         with self.average.applied():
             total = 0.0
             for rows, labels in zip(x.split(_EVALUATION_ROWS), self.data.y.split(_EVALUATION_ROWS), strict=True):
                 rows, labels = self.fabric.to_device((rows, labels))
                 total += float(marginal_nll(self.model(rows), labels).sum())
+        self.model.train()
         return total / len(x)
 
     def _optimized_names(self) -> list[str]:
