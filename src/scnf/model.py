@@ -102,11 +102,11 @@ class SemiConditionalFlow(nn.Module):
 
     def obfuscate(self, x: Tensor, y: Tensor) -> Tensor:
         """Return z_h = h(z_f; y): what x is apart from its label. ``[B, d]``."""
-        return self.conditional.encode(self.encode(x).z_f, y)
+        return self.conditional.encode(self.encode(x).z_f, self._checked(y))
 
     def reveal(self, z_h: Tensor, y: Tensor, z_aux: Tensor | None = None) -> Tensor:
         """Return the x that has the given z_h and label; ``z_aux`` is zero if it was not kept."""
-        z_f = self.conditional.decode(z_h, y)
+        z_f = self.conditional.decode(z_h, self._checked(y))
         if z_aux is None:
             z_aux = z_f.new_zeros(len(z_f), self._sizes()[0])
         return self.decode(z_f, z_aux)
@@ -124,8 +124,13 @@ class SemiConditionalFlow(nn.Module):
         device = self.log_label_prior.device
         if y is None:
             return torch.multinomial(self.log_label_prior.exp(), n, replacement=True)
-        if isinstance(y, int):
-            return torch.full((n,), y, device=device)
-        if y.shape != (n,):
-            raise ValueError(f"y must hold one label for each of {n} rows, got shape {tuple(y.shape)}")
-        return y.to(device)
+        labels = torch.full((n,), y, device=device) if isinstance(y, int) else y.to(device)
+        if labels.shape != (n,):
+            raise ValueError(f"y must hold one label for each of {n} rows, got shape {tuple(labels.shape)}")
+        return self._checked(labels)
+
+    def _checked(self, y: Tensor) -> Tensor:
+        # A hidden label, -1, would index the last class without a word.
+        if len(y) and not bool(((y >= 0) & (y < self.classes)).all()):
+            raise ValueError(f"labels must lie between 0 and {self.classes - 1}, got {y.min()} to {y.max()}")
+        return y

@@ -69,7 +69,7 @@ class Run:
         checkpoint = self.path / CHECKPOINT_FILE
         fitted = fit(
             self.recipe,
-            training_data(self.split),
+            TrainingData.of(self.split),
             self.split.seed,
             checkpoint,
             resume=True,
@@ -143,11 +143,6 @@ def resume_run(path: Path, request: Request) -> Run:
     if _labelled_rows(split) != stored.get("labelled_rows"):
         raise UserError(f"{path / SPLIT_FILE} names other labelled rows than {stored['data']!r} has here")
     return Run(path, recipe, split)
-
-
-def training_data(split: Split) -> TrainingData:
-    """Return the rows to learn from as tensors."""
-    return TrainingData(torch.tensor(split.x_train), torch.tensor(split.y_train), len(split.classes), split.levels)
 
 
 def check_fit(recipe: Recipe, split: Split) -> None:

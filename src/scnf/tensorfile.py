@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
 from scnf.errors import UserError
@@ -22,7 +22,8 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], values: dict[str, Any]
     """Write tensors and JSON values; a kill in between leaves the file that was there before."""
     contiguous = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
     temporary = path.with_name(path.name + ".partial")
-    save_file(contiguous, temporary, metadata={_KEY: json.dumps(values)})
+    # Not save_file: it writes to a file of its own beside this one, which a kill would leave there.
+    temporary.write_bytes(save(contiguous, metadata={_KEY: json.dumps(values)}))
     os.replace(temporary, path)
 
 

@@ -43,7 +43,7 @@ def measure(blocks: int = 20, steps_per_block: int = 20, recipe_name: str = "toy
 def _steps(recipe_name: str) -> tuple[Callable[[], None], Callable[[], None]]:
     """Return one bare step and one step of the loop, on models of their own."""
     split = load("moons", seed=0)
-    data = TrainingData(torch.tensor(split.x_train), torch.tensor(split.y_train), len(split.classes))
+    data = TrainingData.of(split)
     fabric = Fabric(accelerator="cpu", devices=1)
     recipe = load_recipe(recipe_name, {"training.steps": 1_000_000})
     trial = Trial(recipe, data, seed=0, restart=0, fabric=fabric)

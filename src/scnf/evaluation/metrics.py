@@ -22,7 +22,7 @@ def expected_calibration_error(log_joint: Tensor, y: Tensor, bins: int = 15) -> 
     confidence, predicted = log_joint.softmax(1).max(1)
     correct = (predicted == y).to(confidence)
     bin_of = (confidence * bins).long().clamp(max=bins - 1)
-    gaps = torch.zeros(bins, dtype=confidence.dtype).index_add_(0, bin_of, confidence - correct)
+    gaps = confidence.new_zeros(bins).index_add_(0, bin_of, confidence - correct)
     return float(gaps.abs().sum() / len(y))
 
 
@@ -39,15 +39,15 @@ def log_joint_of(
 
     Integers are dequantised with one uniform sample and a fixed seed.
     """
+    device = next((buffer.device for buffer in model.buffers()), x.device)
     generator = torch.Generator().manual_seed(seed)
+    # The model's unit is 1/levels of the data's: the density in the data's units is smaller by levels^D.
+    shift = model.dimensions * math.log(levels) if levels is not None else 0.0
     parts = []
-    for rows in x.split(batch_size):
-        if levels is None:
-            parts.append(model.log_joint(rows))
-        else:
-            # The model's unit is 1/levels of the data's: the density in the data's units is smaller by levels^D.
-            shift = model.dimensions * math.log(levels)
-            parts.append(model.log_joint(dequantize(rows, levels, generator)) - shift)
+    for rows in x.cpu().split(batch_size):
+        # Noise is drawn on the CPU, so that it is the same on every device.
+        values = rows if levels is None else dequantize(rows, levels, generator)
+        parts.append(model.log_joint(values.to(device)).cpu() - shift)
     return torch.cat(parts)
 
 

@@ -23,6 +23,7 @@ def run_record(
         "recipe": recipe.model_dump(mode="json"),
         "data": data,
         "metrics": metrics,
+        "seconds": seconds,
         "minutes": seconds / 60,
         "commit": current_commit(),
         "machine": machine(),

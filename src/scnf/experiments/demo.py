@@ -12,7 +12,8 @@ from rich.table import Table
 from scnf.baselines.sklearn import BASELINES, run_baseline
 from scnf.data import load
 from scnf.evaluation.records import run_record, write_record
-from scnf.experiments.fitting import fit_split, metrics_on_test, trained_model
+from scnf.evaluation.trained import evaluate_on
+from scnf.experiments.fitting import fit_split
 from scnf.experiments.pool import Report, one_thread, run_tasks
 from scnf.recipes import Recipe, load_recipe
 
@@ -47,12 +48,12 @@ class DemoTask:
 def run_part(task: DemoTask, report: Report) -> dict[str, Any]:
     """Fit our model and the baselines on one split; write the model and the record and return the record."""
     split = load(task.data, task.labels, task.seed)
-    fitted = fit_split(task.recipe, split, task.seed, report)
+    fitted, trained = fit_split(task.recipe, split, task.seed, report)
     record = run_record(
         "demo",
         task.recipe,
         {"name": task.data, "labels": task.labels, "seed": task.seed, "rows": len(split.x_train)},
-        metrics_on_test(fitted, split),
+        evaluate_on(trained, split),
         fitted.seconds,
         cpu_seconds=fitted.cpu_seconds,
         parameters=fitted.parameters,
@@ -61,8 +62,7 @@ def run_part(task: DemoTask, report: Report) -> dict[str, Any]:
         history=[vars(point) for point in fitted.history],
         baselines=[asdict(run_baseline(name, split)) for name in BASELINES],
     )
-    record["seconds"] = fitted.seconds
-    trained_model(fitted, task.recipe, split).save(task.out / f"{task.data}.safetensors")
+    trained.save(task.out / f"{task.data}.safetensors")
     write_record(task.out / f"{task.data}.json", record)
     return record
 

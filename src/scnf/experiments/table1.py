@@ -11,8 +11,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from scnf.data import load
 from scnf.evaluation.records import run_record, write_record
+from scnf.evaluation.trained import evaluate_on
 from scnf.experiments import Options, choose
-from scnf.experiments.fitting import fit_split, metrics_on_test, trained_model
+from scnf.experiments.fitting import fit_split
 from scnf.experiments.pool import Report, one_thread, run_tasks
 from scnf.recipes import Recipe, load_recipe
 
@@ -79,12 +80,12 @@ def record_is_of(record: dict[str, Any], recipe: Recipe) -> bool:
 def run_fit(task: FitTask, report: Report) -> None:
     """Fit, evaluate and write the model (first seed) and the record; the record comes last and says all is there."""
     split = load(task.data, LABELS, task.seed)
-    fitted = fit_split(task.recipe, split, task.seed, report)
+    fitted, trained = fit_split(task.recipe, split, task.seed, report)
     record = run_record(
         NAME,
         task.recipe,
         {"name": task.data, "labels": LABELS, "seed": task.seed},
-        metrics_on_test(fitted, split),
+        evaluate_on(trained, split),
         fitted.seconds,
         cpu_seconds=fitted.cpu_seconds,
         parameters=fitted.parameters,
@@ -93,8 +94,8 @@ def run_fit(task: FitTask, report: Report) -> None:
     )
     task.record_path.parent.mkdir(parents=True, exist_ok=True)
     if task.model_path is not None:
-        trained_model(fitted, task.recipe, split).save(task.model_path)
-    write_record(task.record_path, {**record, "seconds": fitted.seconds})
+        trained.save(task.model_path)
+    write_record(task.record_path, record)
 
 
 def plan(options: Options, rows: Sequence[Row] = ROWS) -> list[FitTask]:

@@ -67,9 +67,9 @@ def _vector_flow(spec: ModelSpec, shape: Shape) -> Bijection:
         return Chain(*before, *_vector_steps(spec.f, features))
     # Half of the steps see all components, half only those that go on to h.
     steps = _vector_steps(spec.f, features)
-    half = len(steps) // 2
+    half = (len(steps) + 1) // 2
     inner = Chain(*_vector_steps(spec.f, kept)[half:])
-    return Chain(*before, *steps[: len(steps) - half], FactorOut(inner, (features,), kept))
+    return Chain(*before, *steps[:half], FactorOut(inner, (features,), kept))
 
 
 def _vector_steps(spec: CouplingSpec | FFJORDSpec, features: int, context: int = 0) -> list[Bijection]:

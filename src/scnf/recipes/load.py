@@ -1,6 +1,7 @@
 """Reading recipes: shipped names, TOML files, and overrides of single keys."""
 
 import difflib
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -40,7 +41,8 @@ def load_recipe(name_or_path: str | Path, overrides: Mapping[str, Any] | None = 
     for key, value in (overrides or {}).items():
         _replace(values, key, value)
     try:
-        return Recipe.model_validate(values)
+        # Strict, and as JSON: a list may stand for a tuple, but "10" is no number and 1.5 no count.
+        return Recipe.model_validate_json(json.dumps(values, default=str), strict=True)
     except ValidationError as error:
         raise RecipeError(f"{source}: {_explain(error)}") from error
 

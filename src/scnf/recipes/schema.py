@@ -37,7 +37,7 @@ class FFJORDSpec(_Strict):
     hidden: PositiveInt = 64
     blocks: PositiveInt = 1
     time: PositiveFloat = 1.0
-    solver: Solver = "midpoint"  # while training
+    solver: Solver = "rk4"  # while training
     solver_steps: PositiveInt = 4
     eval_solver: Solver = "dopri5"  # a coarse solver flatters the likelihood that was trained with it
     rtol: PositiveFloat = 1e-5

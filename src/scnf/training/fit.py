@@ -71,9 +71,8 @@ def fit(
         >>> import torch
         >>> from scnf import TrainingData, fit, load_recipe, load_split
         >>> split = load_split("moons", labels=10, seed=0)
-        >>> data = TrainingData(torch.tensor(split.x_train), torch.tensor(split.y_train), classes=2)
         >>> recipe = load_recipe("toy", {"training.steps": 2})
-        >>> fit(recipe, data).model.log_joint(torch.tensor(split.x_test)).shape
+        >>> fit(recipe, TrainingData.of(split)).model.log_joint(torch.tensor(split.x_test)).shape
         torch.Size([500, 2])
     """
     run = _Run(recipe, data, seed, checkpoint, fabric or Fabric(accelerator="auto", devices=1), checkpoint_seconds)

@@ -10,6 +10,7 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from scnf.bijections import ContextAffine
+from scnf.data import Split
 from scnf.data.batches import Batches, dequantize
 from scnf.errors import DivergedError, UserError
 from scnf.model import SemiConditionalFlow
@@ -40,6 +41,11 @@ class TrainingData:
         if not bool(finite.all()):
             row = int((~finite).nonzero()[0])
             raise UserError(f"x must hold finite numbers alone, but row {row} has a NaN or an infinity")
+
+    @classmethod
+    def of(cls, split: Split) -> "TrainingData":
+        """Return the training rows of a split as tensors."""
+        return cls(torch.tensor(split.x_train), torch.tensor(split.y_train), len(split.classes), split.levels)
 
     @property
     def shape(self) -> tuple[int, ...]:
