@@ -1,10 +1,10 @@
 import pickle
+from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import save_file
 
-from scnf import tensorfile
 from scnf.tensorfile import FileFormatError, read_tensors, write_tensors
 
 
@@ -40,11 +40,11 @@ def test_tensors_that_share_memory_can_be_written(path):
 def test_a_failed_write_leaves_the_old_file(path, monkeypatch):
     write_tensors(path, {"a": torch.ones(2)}, {"n": 1})
 
-    def broken(tensors, target, metadata):
-        target.write_bytes(b"half")
+    def broken(target, content):
+        target.write_text("half")
         raise OSError("no space left")
 
-    monkeypatch.setattr(tensorfile, "save_file", broken)
+    monkeypatch.setattr(Path, "write_bytes", broken)
     with pytest.raises(OSError, match="no space"):
         write_tensors(path, {"a": torch.zeros(2)}, {"n": 2})
     assert read_tensors(path)[1] == {"n": 1}

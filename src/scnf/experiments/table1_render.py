@@ -10,7 +10,7 @@ from scnf.data import load
 from scnf.evaluation.plots import Panel, decision_figure, density_figure, to_png
 from scnf.evaluation.records import write_record
 from scnf.evaluation.tables import block_is_current, markdown_table, mean_std, update_block
-from scnf.experiments.table1 import DATA, LABELS, NAME, ROWS, Row, record_is_of
+from scnf.experiments.table1 import DATA, LABELS, NAME, OURS, ROWS, Row, record_is_of
 from scnf.modelfile import TrainedModel
 from scnf.modelfile import load as load_model
 from scnf.recipes import Recipe, RecipeError, load_recipe
@@ -41,7 +41,7 @@ LIMITS: dict[str, dict[str, float]] = {
     "circles": {"error": 0.02, "nll": 0.808},
 }
 # Two rows of f, the columns h, our own recipe last in the first row: the empty place is for the legend.
-_FIGURE_ORDER = ("glow-glow", "glow-gmm", "glow-ffjord", "toy", "ffjord-glow", "ffjord-gmm", "ffjord-ffjord")
+_FIGURE_ORDER = ("glow-glow", "glow-gmm", "glow-ffjord", "ffjord-glow", "ffjord-gmm", OURS)
 
 
 def summarize(folder: Path, rows: Sequence[Row] = ROWS) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def full_table(summary: dict[str, Any]) -> str:
             cell for data, metric in pairs
             for cell in (mean_std(row[data][metric]["values"]), _paper_cell(row, data, metric))
         ]  # fmt: skip
-        ours = " (`toy`)" if row["name"] == "toy" else ""
+        ours = " (`toy`)" if row["name"] == OURS else ""
         seeds = " / ".join(dict.fromkeys(str(row[data]["seeds"]) for data in DATA))
         rows.append([row["f"], row["h"] + ours, f"{row['parameters']:,}", *cells, seeds, f"{row['cpu_seconds']:.1f}"])
     limits = [cell for data, metric in pairs for cell in (f"{LIMITS[data][metric]:g}", "–")]
@@ -160,7 +160,7 @@ def short_table(summary: dict[str, Any]) -> str:
     header = ["f – h", "moons error, %", "moons NLL", "circles error, %", "circles NLL"]
     rows = []
     for row in summary["rows"]:
-        name = "**our recipe `toy`**" if row["name"] == "toy" else f"{row['f']} – {row['h']}"
+        name = "**our recipe `toy`**" if row["name"] == OURS else f"{row['f']} – {row['h']}"
         cells = []
         for data, metric in pairs:
             cell = mean_std(row[data][metric]["values"])
@@ -202,8 +202,8 @@ def draw(folder: Path, summary: dict[str, Any], rows: Sequence[Row] = ROWS) -> l
         ]
         if panels:
             drawn[f"{data}.png"] = to_png(decision_figure(panels), dpi=90)
-        if "toy" in models:
-            density_panels.append(Panel(data, models["toy"].model, split))
+        if OURS in models:
+            density_panels.append(Panel(data, models[OURS].model, split))
     if density_panels:
         drawn["density.png"] = to_png(density_figure(density_panels), dpi=110)
     for name, png in drawn.items():
@@ -216,7 +216,7 @@ def _figure_position(name: str) -> int:
 
 
 def _title(row: dict[str, Any], data: str) -> str:
-    name = f"{row['f']} – {row['h']}" if row["name"] != "toy" else "our recipe “toy”"
+    name = f"{row['f']} – {row['h']}" if row["name"] != OURS else "our recipe “toy”"
     error = row[data]["error"]["values"][0] if row[data]["seeds"] else None
     return name if error is None else f"{name} · error {error:.1f} %"
 
