@@ -92,6 +92,7 @@ class TrainingSpec(_Strict):
     noise: Annotated[float, Field(ge=0)] = 0.0  # Gaussian, in standard deviations of the column
     learning_rate: PositiveFloat = 2e-3
     warmup_steps: Annotated[int, Field(ge=0)] = 50
+    decay_start: Annotated[float, Field(ge=0, lt=1)] = 0.0  # at which part of the run the rate begins to fall
     betas: tuple[Share, Share] = (0.9, 0.99)
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     clip: PositiveFloat = 10.0  # of the gradient's norm

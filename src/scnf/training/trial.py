@@ -72,9 +72,10 @@ class Record:
 
 
 def learning_rate(spec: TrainingSpec, step: int) -> float:
-    """Return the rate at a step: linear warm-up, then half a cosine down to zero."""
+    """Return the rate at a step: linear warm-up, constant until ``decay_start``, then half a cosine down to zero."""
     warmup = min(1.0, (step + 1) / max(spec.warmup_steps, 1))
-    return spec.learning_rate * warmup * 0.5 * (1 + math.cos(math.pi * step / spec.steps))
+    decayed = max(0.0, (step / spec.steps - spec.decay_start) / (1 - spec.decay_start))
+    return spec.learning_rate * warmup * 0.5 * (1 + math.cos(math.pi * decayed))
 
 
 def training_objective(log_joint: Tensor, y: Tensor, weights: Tensor, spec: TrainingSpec) -> Tensor:
