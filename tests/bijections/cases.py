@@ -27,6 +27,7 @@ from scnf.bijections import (
     LULinear,
     Mask,
     MLPDynamics,
+    PrincipalComponents,
     SplineMap,
     Squeeze,
     Standardize,
@@ -93,6 +94,13 @@ def standardize(channels: int) -> Standardize:
     layer = Standardize(channels)
     layer.mean.copy_(torch.randn(channels))
     layer.std.copy_(torch.rand(channels) + 0.5)
+    return layer
+
+
+def principal_components() -> PrincipalComponents:
+    # Taken from data in double precision: a rotation rounded to single precision is none to 1e-10.
+    layer = PrincipalComponents(VECTOR[0]).double()
+    layer.initialize(torch.randn(50, VECTOR[0], dtype=torch.float64) * torch.arange(1, 6) + 3)
     return layer
 
 
@@ -174,6 +182,7 @@ CASES: dict[str, Case] = {
     **_both(ActNorm, "actnorm"),
     **_both(lambda channels: ContextAffine(channels, 3), "context-affine", context=3),
     **_both(standardize, "standardize"),
+    "principal-components": Case(principal_components, VECTOR, VECTOR),
     **_both(InvertibleLinear, "linear-full"),
     **_both(LULinear, "linear-lu"),
     **_both(lambda channels: Inverse(Chain(ActNorm(channels), LULinear(channels))), "inverse"),

@@ -4,7 +4,7 @@ import pickle
 import pytest
 import torch
 
-from scnf.bijections import InvertibleLinear, LULinear
+from scnf.bijections import InvertibleLinear, LULinear, PrincipalComponents
 from scnf.bijections.linear import make_linear
 
 
@@ -133,3 +133,22 @@ def test_an_image_is_mapped_pixel_by_pixel(kind):
     pixel, pixel_ladj = layer(x[:, :, 1, 2])
     torch.testing.assert_close(z[:, :, 1, 2], pixel)
     torch.testing.assert_close(ladj, 20 * pixel_ladj, atol=1e-4, rtol=1e-4)
+
+
+def test_principal_components_are_uncorrelated_and_the_strongest_last():
+    torch.manual_seed(0)
+    mixing = torch.randn(4, 4)
+    x = torch.randn(500, 4) @ torch.diag(torch.tensor([0.1, 3.0, 1.0, 0.3])) @ mixing + 5
+    layer = PrincipalComponents(4)
+    z = layer.initialize(x)
+    torch.testing.assert_close(z.T @ z / len(z), torch.eye(4), atol=1e-4, rtol=0)
+    assert bool((layer.std.diff() > 0).all())
+    expected = torch.linalg.eigvalsh(torch.cov(x.T, correction=0)).sqrt()
+    torch.testing.assert_close(layer.std, expected, atol=1e-4, rtol=1e-4)
+
+
+def test_principal_components_of_a_constant_column_are_finite():
+    x = torch.cat([torch.randn(20, 2), torch.ones(20, 1)], dim=1)
+    layer = PrincipalComponents(3)
+    assert bool(layer.initialize(x).isfinite().all())
+    assert bool(layer(x)[1].isfinite().all())

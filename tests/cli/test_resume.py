@@ -114,7 +114,7 @@ def test_a_finished_run_is_reported_and_not_touched(moons_run: Path):
         (["--labels", "20"], "was started with labels = 10, not 20"),
         (["--seed", "8"], "was started with seed = 7, not 8"),
         (["--set", "training.steps=4"], "was started with training.steps = 3, not 4"),
-        (["--recipe", "toy"], "was started with training.steps = 3, not 800"),
+        (["--recipe", "toy"], "was started with training.steps = 3, not 400"),
     ],
 )
 def test_another_run_cannot_be_resumed(moons_run: Path, options: list[str], named: str):

@@ -5,7 +5,7 @@ from scnf.bijections.base import Bijection, Chain, Inverse
 from scnf.bijections.continuous import FFJORD, Dynamics, MLPDynamics
 from scnf.bijections.coupling import AffineMap, Coupling, ElementwiseMap, SplineMap
 from scnf.bijections.elementwise import Logit
-from scnf.bijections.linear import InvertibleLinear, LULinear
+from scnf.bijections.linear import InvertibleLinear, LULinear, PrincipalComponents
 from scnf.bijections.masks import ChannelMask, CheckerboardMask, Mask
 from scnf.bijections.reshape import FactorOut, Flatten, Squeeze
 
@@ -29,6 +29,7 @@ __all__ = [
     "Logit",
     "MLPDynamics",
     "Mask",
+    "PrincipalComponents",
     "SplineMap",
     "Squeeze",
     "Standardize",

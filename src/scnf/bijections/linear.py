@@ -8,6 +8,8 @@ from torch.nn import functional as F
 
 from scnf.bijections.base import Bijection, pixels, same_for_all
 
+_SMALLEST_STD = 1e-6
+
 
 def _over_channels(matrix: Tensor, x: Tensor) -> Tensor:
     if x.dim() == 2:
@@ -105,6 +107,44 @@ class LULinear(Bijection):
         columns = torch.linalg.solve_triangular(upper, columns, upper=True)
         x = columns.reshape(z.shape[1], z.shape[0], *z.shape[2:]).transpose(0, 1)
         return x.contiguous(), -self._ladj(z)
+
+
+class PrincipalComponents(Bijection):
+    """z = Q (x − mean) / std for vectors: a fixed rotation to the data's principal components.
+
+    They are whitened and the strongest come last, so the components that a FactorOut keeps are the ones that vary most.
+    Taken from the data by ``initialize``.
+    """
+
+    mean: Tensor
+    std: Tensor
+    rotation: Tensor
+
+    def __init__(self, features: int):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(features))
+        self.register_buffer("std", torch.ones(features))
+        self.register_buffer("rotation", torch.eye(features))
+
+    def _ladj(self, x: Tensor) -> Tensor:
+        return same_for_all(-self.std.log().sum(), x)
+
+    def forward(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        return F.linear(x - self.mean, self.rotation) / self.std, self._ladj(x)
+
+    def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        return F.linear(z * self.std, self.rotation.T) + self.mean, -self._ladj(z)
+
+    @torch.no_grad()
+    def initialize(self, x: Tensor, context: Tensor | None = None) -> Tensor:
+        self.mean.copy_(x.mean(0))
+        centred = (x - self.mean).double()
+        variances, vectors = torch.linalg.eigh(centred.T @ centred / len(x))
+        # A direction in which nothing varies keeps its scale, as a constant column does elsewhere.
+        std = variances.clamp(min=0).sqrt()
+        self.std.copy_(torch.where(std > _SMALLEST_STD, std, torch.ones_like(std)))
+        self.rotation.copy_(vectors.T)  # eigh sorts from the weakest to the strongest
+        return self.forward(x)[0]
 
 
 def make_linear(kind: Literal["full", "lu"], channels: int) -> Bijection:

@@ -19,6 +19,7 @@ from scnf.bijections import (
     Flatten,
     Logit,
     MLPDynamics,
+    PrincipalComponents,
     SplineMap,
     Squeeze,
     Standardize,
@@ -61,7 +62,7 @@ def _vector_flow(spec: ModelSpec, shape: Shape) -> Bijection:
     assert not isinstance(spec.f, MultiscaleSpec)
     features = math.prod(shape)
     before: list[Bijection] = [] if len(shape) == 1 else [Flatten(shape)]
-    before.append(Standardize(features))
+    before.append(PrincipalComponents(features) if spec.scaling == "principal" else Standardize(features))
     kept = spec.z_f or features
     if kept == features:
         return Chain(*before, *_vector_steps(spec.f, features))

@@ -71,6 +71,7 @@ class ModelSpec(_Strict):
 
     f: Annotated[CouplingSpec | FFJORDSpec | MultiscaleSpec, Field(discriminator="kind")]
     h: Annotated[CouplingSpec | FFJORDSpec | GaussianSpec, Field(discriminator="kind")]
+    scaling: Literal["columns", "principal"] = "columns"  # vectors only: by column, or rotated to principal components
     z_f: PositiveInt | None = None  # vectors only: components that go on to h; all of them if unset
     logit_alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05  # images only
     label_prior: Literal["uniform", "labelled"] | tuple[PositiveFloat, ...] = "uniform"
