@@ -40,7 +40,7 @@ def test_people_are_told_what_was_understood_and_what_came_out(folder: Path):
     options = [option for option in fit_options("--out", "run") if option != "--quiet"]
     result = invoke(*options)
     assert result.exit_code == 0
-    for text in ("10 known, 990 hidden", "toy: coupling f", "test error", "test NLL"):
+    for text in ("10 known, 990 hidden", "toy: ffjord f", "test error", "test NLL"):
         assert text in result.stdout
     assert "step 3/3" in result.stderr
 

@@ -29,7 +29,7 @@ def outcome(folder: Path) -> tuple[bytes, dict[str, Any]]:
 
 
 def long_fit(out: str) -> list[str]:
-    small = ["--set", "model.f.steps=2", "--set", "model.h.steps=2", "--set", "training.n_init=2"]
+    small = ["--set", "model.f.hidden=8", "--set", "model.h.hidden=8", "--set", "training.n_init=2"]
     return fit_options("--out", out, *small, "--set", "training.steps=100")
 
 

@@ -6,7 +6,7 @@ from scnf import load_recipe
 from scnf.errors import UserError
 from scnf.experiments import EXPERIMENTS, Options, load_experiment
 from scnf.experiments import table1 as table1_module
-from scnf.experiments.table1 import Row, plan, record_is_of, run, run_fit
+from scnf.experiments.table1 import OURS, Row, plan, record_is_of, run, run_fit
 from scnf.experiments.table1_render import full_table, readme_is_current, render, summarize
 from scnf.recipes import Recipe
 
@@ -28,7 +28,7 @@ def test_an_unknown_experiment_names_the_known_ones():
 
 def test_a_run_writes_records_table_and_figures_and_goes_on_where_it_was(tmp_path, tiny_recipe, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = [Row("toy", tiny_recipe("toy"))]
+    rows = [Row(OURS, tiny_recipe("toy"))]
     readme = tmp_path / "README.md"
     readme.write_text("<!-- table1:start -->\n<!-- table1:end -->\n", encoding="utf-8")
     options = Options(seeds=1, jobs=1, out=tmp_path / "results")
@@ -37,9 +37,9 @@ def test_a_run_writes_records_table_and_figures_and_goes_on_where_it_was(tmp_pat
     folder = tmp_path / "results" / "table1"
     assert summary["failures"] == []
     assert {path.name for path in folder.iterdir()} == {
-        "toy", "table.md", "table.json", "moons.png", "circles.png", "density.png"
+        OURS, "table.md", "table.json", "moons.png", "circles.png", "density.png"
     }  # fmt: skip
-    record = json.loads((folder / "toy" / "moons-0.json").read_text(encoding="utf-8"))
+    record = json.loads((folder / OURS / "moons-0.json").read_text(encoding="utf-8"))
     assert record["experiment"] == "table1"
     assert record["data"] == {"name": "moons", "labels": 10, "seed": 0}
     assert record["machine"]["threads"] == 1

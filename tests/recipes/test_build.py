@@ -25,7 +25,7 @@ def count(model, kind: type) -> int:
 @pytest.mark.parametrize("name", shipped_recipes())
 def test_shipped_recipe_builds(name):
     recipe = load_recipe(name)
-    shape = (1, 8, 8) if recipe.model.f.kind == "multiscale" else (2,)
+    shape = (1, 8, 8) if recipe.model.f.kind == "multiscale" or recipe.model.z_f else (2,)
     model = build_model(recipe.model, shape, classes=3, labelled_counts=torch.tensor([5, 5, 5]))
     x = torch.rand(4, *shape)
     assert torch.isfinite(model.log_joint(x)).all()
