@@ -77,8 +77,8 @@ def test_initialize_shrinks_the_spread_towards_that_of_all_rows():
     density = GaussianPerClass(1, 3)
     z, y = torch.tensor([[0.0], [2.0], [9.0], [5.0]]), torch.tensor([0, 0, 1, -1])
     density.initialize(z, y)
-    everything = z.var(correction=0).item()
-    expected = [(2 + everything) / 3, everything / 2, everything]  # squares of the class and one row's worth of all
+    within = (2 + z.var(correction=0).item()) / 4  # squares of three labelled rows and one row's worth of all
+    expected = [(2 + within) / 3, within / 2, within]  # squares of the class and one row's worth of that
     assert density.log_precision.exp().pow(-2)[:, 0].tolist() == pytest.approx(expected, rel=1e-5)
 
 
@@ -102,3 +102,17 @@ def test_sampled_moments():
         z = density.sample(torch.zeros(40_000, dtype=torch.long))
     torch.testing.assert_close(z.mean(0), torch.tensor([1.0, -1.0]).double(), atol=0.03, rtol=0)
     torch.testing.assert_close(z.T.cov(), torch.tensor(covariance[0]), atol=0.05, rtol=0)
+
+
+def test_full_covariances_start_at_the_shrunk_ones_of_the_labelled_rows():
+    generator = torch.Generator().manual_seed(0)
+    z, y = torch.randn(40, 2, generator=generator, dtype=torch.float64), torch.arange(40) % 3 - 1
+    density = GaussianPerClass(2, 2, "full").double()
+    density.initialize(z, y)
+    total = torch.diag(z.var(0, correction=0))
+    scatters = [torch.cov(z[y == k].T, correction=0) * (y == k).sum() for k in (0, 1)]
+    within = (sum(scatters) + 2 * total) / ((y >= 0).sum() + 2)
+    for k in (0, 1):
+        covariance = (scatters[k] + 2 * within) / ((y == k).sum() + 2)
+        expected = torch.distributions.MultivariateNormal(z[y == k].mean(0), covariance).log_prob(z)
+        torch.testing.assert_close(density.log_prob_all(z)[:, k], expected)

@@ -67,13 +67,26 @@ class GaussianPerClass(ClassConditional):
 
     @torch.no_grad()
     def initialize(self, z: Tensor, y: Tensor) -> None:
-        """Start every class at the mean and spread of its labelled rows, the spread shrunk towards that of all rows."""
-        labelled = y >= 0
-        belongs = F.one_hot(y[labelled], self.classes).to(z)
+        """Start every class at the mean and covariance of its labelled rows, shrunk as few rows of many columns need.
+
+        A class's covariance is shrunk towards that within all classes, with as many pseudo-rows as there are columns,
+        and that one towards the variances of all rows.
+        """
+        labelled, labels = z[y >= 0], y[y >= 0]
+        belongs = F.one_hot(labels, self.classes).to(z)
         counts = belongs.sum(0)[:, None]
-        means = (belongs.T @ z[labelled]) / counts.clamp(min=1)
-        squares = belongs.T @ (z[labelled] - means[y[labelled]]).square()
-        # One pseudo-row with the spread of all rows keeps a class of one or two labels from a spread of nothing.
-        variances = (squares + z.var(0, correction=0).clamp(min=_SMALLEST_VARIANCE)) / (counts + 1)
+        means = (belongs.T @ labelled) / counts.clamp(min=1)
+        centred = labelled - means[labels]
+        scatter = torch.einsum("bk,bi,bj->kij", belongs, centred, centred)
+        total = torch.diag(z.var(0, correction=0).clamp(min=_SMALLEST_VARIANCE))
+        within = (scatter.sum(0) + self.features * total) / (len(labelled) + self.features)
+        covariance = (scatter + self.features * within) / (counts[:, :, None] + self.features)
         self.mean.copy_(torch.where(counts > 0, means, self.mean))
-        self.log_precision.copy_(-0.5 * variances.log())
+        if self.lower is None:
+            self.log_precision.copy_(-0.5 * covariance.diagonal(dim1=1, dim2=2).log())
+            return
+        # Σ = L Lᵀ, so A = L⁻¹ is the lower triangular factor of Σ⁻¹ = Aᵀ A.
+        eye = torch.eye(self.features, dtype=z.dtype, device=z.device).expand_as(covariance)
+        factor = torch.linalg.solve_triangular(torch.linalg.cholesky(covariance), eye, upper=False)
+        self.log_precision.copy_(factor.diagonal(dim1=1, dim2=2).log())
+        self.lower.copy_(factor.tril(-1))
