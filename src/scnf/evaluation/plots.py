@@ -158,7 +158,7 @@ def draw_captioned_images(
     ax.set_axis_off()
 
 
-def decision_figure(panels: Sequence[Panel], theme: Theme = LIGHT, columns: int = 4) -> Figure:
+def decision_figure(panels: Sequence[Panel], theme: Theme = LIGHT, columns: int = 3) -> Figure:
     """Return the figure of Appendix D: the decision boundary of every model on one data set."""
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)

@@ -40,7 +40,7 @@ LIMITS: dict[str, dict[str, float]] = {
     "moons": {"error": 0.06, "nll": 1.008},
     "circles": {"error": 0.02, "nll": 0.808},
 }
-# Two rows of f, the columns h, our own recipe last in the first row: the empty place is for the legend.
+# A row for each f, the columns h; our own recipe last.
 _FIGURE_ORDER = ("glow-glow", "glow-gmm", "glow-ffjord", "ffjord-glow", "ffjord-gmm", OURS)
 
 
@@ -118,6 +118,11 @@ def _paper_cell(row: dict[str, Any], data: str, metric: str) -> str:
     return f"{mean:.{digits}f} ± {std:.{digits}f}"
 
 
+def _seeds(row: dict[str, Any]) -> str:
+    """Return the number of seeds, once if it is the same for all data sets."""
+    return " / ".join(dict.fromkeys(str(row[data]["seeds"]) for data in DATA))
+
+
 def full_table(summary: dict[str, Any]) -> str:
     """Return the page: all rows beside the paper's, what the data allow, and how it was made."""
     names = {"error": "error, %", "nll": "NLL, nats"}
@@ -131,8 +136,9 @@ def full_table(summary: dict[str, Any]) -> str:
             for cell in (mean_std(row[data][metric]["values"]), _paper_cell(row, data, metric))
         ]  # fmt: skip
         ours = " (`toy`)" if row["name"] == OURS else ""
-        seeds = " / ".join(dict.fromkeys(str(row[data]["seeds"]) for data in DATA))
-        rows.append([row["f"], row["h"] + ours, f"{row['parameters']:,}", *cells, seeds, f"{row['cpu_seconds']:.1f}"])
+        rows.append(
+            [row["f"], row["h"] + ours, f"{row['parameters']:,}", *cells, _seeds(row), f"{row['cpu_seconds']:.1f}"]
+        )
     limits = [cell for data, metric in pairs for cell in (f"{LIMITS[data][metric]:g}", "–")]
     rows.append(["*physical limit*", "", "", *limits, "", ""])
     matched, compared = matched_cells(summary)
@@ -157,7 +163,7 @@ def full_table(summary: dict[str, Any]) -> str:
 def short_table(summary: dict[str, Any]) -> str:
     """Return the table for the README: ours, and the paper's numbers in brackets."""
     pairs = [(data, metric) for data in DATA for metric in METRICS]
-    header = ["f – h", "moons error, %", "moons NLL", "circles error, %", "circles NLL"]
+    header = ["f – h", "moons error, %", "moons NLL", "circles error, %", "circles NLL", "splits"]
     rows = []
     for row in summary["rows"]:
         name = "**our recipe `toy`**" if row["name"] == OURS else f"{row['f']} – {row['h']}"
@@ -165,8 +171,8 @@ def short_table(summary: dict[str, Any]) -> str:
         for data, metric in pairs:
             cell = mean_std(row[data][metric]["values"])
             cells.append(f"{cell} ({_paper_cell(row, data, metric)})" if row["paper"] else cell)
-        rows.append([name, *cells])
-    rows.append(["*physical limit*", *(f"{LIMITS[data][metric]:g}" for data, metric in pairs)])
+        rows.append([name, *cells, _seeds(row)])
+    rows.append(["*physical limit*", *(f"{LIMITS[data][metric]:g}" for data, metric in pairs), ""])
     return markdown_table(header, rows)
 
 
