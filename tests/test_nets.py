@@ -1,15 +1,19 @@
 import pytest
 import torch
 
-from scnf.nets import MLP, ConvResNet
+from scnf.nets import MLP, ConvResNet, ResidualMLP
 from tests.helpers import randomize
 
 
 def nets(context: int):
-    return [(MLP(3, 5, [8, 8], context), (3,), (5,)), (ConvResNet(3, 5, 8, 2, context), (3, 4, 6), (5, 4, 6))]
+    return [
+        (MLP(3, 5, [8, 8], context), (3,), (5,)),
+        (ResidualMLP(3, 5, 8, 2, context), (3,), (5,)),
+        (ConvResNet(3, 5, 8, 2, context), (3, 4, 6), (5, 4, 6)),
+    ]
 
 
-@pytest.mark.parametrize("index", [0, 1], ids=["mlp", "resnet"])
+@pytest.mark.parametrize("index", [0, 1, 2], ids=["mlp", "residual", "resnet"])
 @pytest.mark.parametrize("context", [0, 2])
 def test_shapes_and_zero_start(index, context):
     net, shape, out_shape = nets(context)[index]
@@ -18,7 +22,7 @@ def test_shapes_and_zero_start(index, context):
     assert (randomize(net)(x, given).flatten(1).abs().sum(1) > 0).all()
 
 
-@pytest.mark.parametrize("index", [0, 1], ids=["mlp", "resnet"])
+@pytest.mark.parametrize("index", [0, 1, 2], ids=["mlp", "residual", "resnet"])
 def test_output_depends_on_the_context_row_by_row(index):
     net, shape, _ = nets(2)[index]
     randomize(net)
@@ -30,7 +34,7 @@ def test_output_depends_on_the_context_row_by_row(index):
     assert (before[1] != after[1]).all()
 
 
-@pytest.mark.parametrize("index", [0, 1], ids=["mlp", "resnet"])
+@pytest.mark.parametrize("index", [0, 1, 2], ids=["mlp", "residual", "resnet"])
 def test_a_missing_context_is_refused(index):
     net, shape, _ = nets(2)[index]
     with pytest.raises(ValueError, match="without one"):

@@ -34,6 +34,13 @@ class _ContextBias(nn.Module):
         return hidden + over_channels(self.linear(context), hidden)
 
 
+def _residual(net: "ResidualMLP | ConvResNet", x: Tensor) -> Tensor:
+    for block in net.blocks:
+        first, second = cast(nn.ModuleList, block)
+        x = x + second(F.relu(first(F.relu(x))))
+    return cast(Tensor, net.head(F.relu(x)))
+
+
 class MLP(nn.Module):
     """A fully connected net for vectors, SiLU between the layers.
 
@@ -55,6 +62,26 @@ class MLP(nn.Module):
         return cast(Tensor, self.head(x))
 
 
+class ResidualMLP(nn.Module):
+    """A residual net for vectors: linear map, ``blocks`` pre-activation residual blocks, linear head.
+
+    Shapes: x ``[B, in_features]``, context ``[B, context_features]``, output ``[B, out_features]``.
+    """
+
+    def __init__(self, in_features: int, out_features: int, hidden: int, blocks: int, context_features: int = 0):
+        super().__init__()
+        self.stem = nn.Linear(in_features, hidden)
+        self.context = _ContextBias(context_features, hidden)
+        self.blocks = nn.ModuleList(
+            nn.ModuleList([nn.Linear(hidden, hidden), nn.Linear(hidden, hidden)]) for _ in range(blocks)
+        )
+        self.head = nn.Linear(hidden, out_features)
+        _zero_start(self.head)
+
+    def forward(self, x: Tensor, context: Tensor | None = None) -> Tensor:
+        return _residual(self, self.context(self.stem(x), context))
+
+
 class ConvResNet(nn.Module):
     """A residual net for images: 3×3 convolution, ``blocks`` pre-activation residual blocks, 3×3 head.
 
@@ -73,8 +100,12 @@ class ConvResNet(nn.Module):
         _zero_start(self.head)
 
     def forward(self, x: Tensor, context: Tensor | None = None) -> Tensor:
-        x = self.context(self.stem(x), context)
-        for block in self.blocks:
-            first, second = cast(nn.ModuleList, block)
-            x = x + second(F.relu(first(F.relu(x))))
-        return cast(Tensor, self.head(F.relu(x)))
+        return _residual(self, self.context(self.stem(x), context))
+
+
+class Conv3x3(nn.Conv2d):
+    """One 3×3 convolution that starts at zero."""
+
+    def __init__(self, in_channels: int, out_channels: int):
+        super().__init__(in_channels, out_channels, 3, padding=1)
+        _zero_start(self)

@@ -11,6 +11,7 @@ from scnf.bijections import (
     FFJORD,
     ActNorm,
     AffineMap,
+    BackgroundLogit,
     Bijection,
     Chain,
     ChannelMask,
@@ -31,8 +32,9 @@ from scnf.bijections import (
     SplineMap,
     Squeeze,
     Standardize,
+    TwoWayCoupling,
 )
-from scnf.nets import MLP, ConvResNet
+from scnf.nets import MLP, Conv3x3, ConvResNet, ResidualMLP
 from tests.helpers import randomize
 
 VECTOR = (5,)
@@ -90,6 +92,15 @@ def coupling(mask: Mask, elementwise: ElementwiseMap, image: bool, context: int 
     return Coupling(mask, MLP(mask.seen_channels, out, [8, 8], context), elementwise)
 
 
+def two_way(channels: int, elementwise: ElementwiseMap, image: bool, context: int = 0) -> TwoWayCoupling:
+    def net(seen: int, moved: int) -> nn.Module:
+        kind = ConvResNet if image else ResidualMLP
+        return kind(seen, elementwise.size * moved, 6, 1, context)
+
+    first = channels // 2
+    return TwoWayCoupling(channels, net(first, channels - first), net(channels - first, first), elementwise)
+
+
 def standardize(channels: int) -> Standardize:
     layer = Standardize(channels)
     layer.mean.copy_(torch.randn(channels))
@@ -131,9 +142,18 @@ def _couplings() -> dict[str, Case]:
         make_mask, shape = masks[mask]
         return Case(lambda: coupling(make_mask(), maps[elementwise](), shape == IMAGE, context), shape, shape, context)
 
+    def two_way_case(shape: tuple[int, ...], elementwise: str, context: int) -> Case:
+        make = maps[elementwise]
+        return Case(lambda: two_way(shape[0], make(), shape == IMAGE, context), shape, shape, context)
+
     return {
         f"coupling-{mask}-{elementwise}{'-context' * bool(context)}": case(mask, elementwise, context)
         for mask, elementwise, context in product(masks, maps, (0, 3))
+    } | {
+        f"two-way-{'image' if shape == IMAGE else 'vector'}-{elementwise}{'-context' * bool(context)}": two_way_case(
+            shape, elementwise, context
+        )
+        for shape, elementwise, context in product((VECTOR, IMAGE), ("tanh", "spline"), (0, 3))
     }
 
 
@@ -191,6 +211,9 @@ CASES: dict[str, Case] = {
     "inverse-context": Case(lambda: Inverse(ContextAffine(5, 3)), VECTOR, VECTOR, 3),
     "logit-vector": Case(lambda: Logit(0.05), VECTOR, VECTOR, unit_interval=True),
     "logit-image": Case(lambda: Logit(1e-3), IMAGE, IMAGE, unit_interval=True),
+    # Half of the draws fall into the first of two levels.
+    "background-logit-vector": Case(lambda: BackgroundLogit(2), VECTOR, VECTOR, unit_interval=True),
+    "background-logit-image": Case(lambda: BackgroundLogit(3, 1e-3), IMAGE, IMAGE, unit_interval=True),
     "squeeze": Case(lambda: Squeeze(2), IMAGE, (8, 2, 2)),
     "squeeze-3": Case(lambda: Squeeze(3), (2, 3, 6), (18, 1, 2)),
     "flatten": Case(lambda: Flatten(IMAGE), IMAGE, (32,)),
@@ -214,6 +237,12 @@ CASES: dict[str, Case] = {
     ),
     "factor-out-vector": Case(lambda: FactorOut(ActNorm(2), VECTOR, keep=2), VECTOR, VECTOR),
     "factor-out-image": Case(lambda: FactorOut(ActNorm(1), IMAGE, keep=1), IMAGE, (32,)),
+    "factor-out-split-prior": Case(
+        lambda: FactorOut(ActNorm(1), (3, 4, 4), keep=1, conditioner=Conv3x3(1, 4)), (3, 4, 4), (48,)
+    ),
+    "factor-out-split-prior-vector": Case(
+        lambda: FactorOut(ActNorm(2), VECTOR, keep=2, conditioner=MLP(2, 6, [4])), VECTOR, VECTOR
+    ),
     "factor-out-nested-image": Case(_nested_image, (2, 8, 8), (128,)),
     "factor-out-nested-vector-context": Case(_nested_vector, VECTOR, VECTOR, 3),
 }

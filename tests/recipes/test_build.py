@@ -1,8 +1,24 @@
 import pytest
 import torch
 
-from scnf.bijections import FactorOut, InvertibleLinear, Logit, LULinear, SplineMap, Standardize
+from scnf.bijections import (
+    ActNorm,
+    BackgroundLogit,
+    CheckerboardMask,
+    ContextAffine,
+    Coupling,
+    FactorOut,
+    Flatten,
+    InvertibleLinear,
+    Logit,
+    LULinear,
+    SplineMap,
+    Squeeze,
+    Standardize,
+    TwoWayCoupling,
+)
 from scnf.densities import ConditionalFlow, GaussianPerClass
+from scnf.nets import Conv3x3, ConvResNet, ResidualMLP
 from scnf.recipes import load_recipe, shipped_recipes
 from scnf.recipes.build import build_model
 from scnf.recipes.schema import ModelSpec
@@ -14,8 +30,9 @@ def spec(f=COUPLING, h=COUPLING, **more) -> ModelSpec:
     return ModelSpec.model_validate({"f": f, "h": h, **more})
 
 
-def multiscale(**more) -> dict:
-    return {"kind": "multiscale", "steps": [1, 1], "keep": [2, 4], "hidden": 4, **more}
+def multiscale(*keep, **more) -> dict:
+    levels = [{"channel": 1, "keep": channels} for channels in keep or (2, 4)]
+    return {"kind": "multiscale", "levels": levels, "hidden": 4, **more}
 
 
 def count(model, kind: type) -> int:
@@ -69,10 +86,11 @@ def test_vectors_may_come_as_images():
 
 
 @pytest.mark.parametrize(
-    ("keep", "features", "factored"), [([2, 4], 16, 2), ([4, 4], 16, 1), ([2, 8], 32, 1), ([4, 16], 64, 0)]
+    ("keep", "features", "factored"),
+    [([2, 4], 16, 2), ([4, 4], 16, 1), ([2, 8], 32, 1), ([4, 16], 64, 0), ([None, None], 64, 0)],
 )
 def test_multiscale_keeps_the_channels_asked_for(keep, features, factored):
-    model = build_model(spec(multiscale(keep=keep)), (1, 8, 8), 2)
+    model = build_model(spec(multiscale(*keep)), (1, 8, 8), 2)
     assert model.conditional.features == features
     assert count(model, FactorOut) == factored
     assert count(model, Logit) == 1
@@ -80,13 +98,73 @@ def test_multiscale_keeps_the_channels_asked_for(keep, features, factored):
     torch.testing.assert_close(model.decode(*model.encode(x)[:2]), x, rtol=1e-4, atol=1e-4)
 
 
+def test_levels_say_what_comes_in_which_order():
+    levels = [
+        {"checkerboard": 2, "channel": 1, "keep": 2, "hidden": 6, "blocks": 2},
+        {"squeeze": False, "checkerboard": 1, "channel": 1},
+    ]
+    model = build_model(spec({"kind": "multiscale", "levels": levels, "hidden": 4}), (1, 4, 4), 2)
+    outer = [type(layer) for layer in model.flow.layers]
+    step = [ActNorm, InvertibleLinear, Coupling]
+    assert outer == [Logit, *step, *step, Squeeze, *step, FactorOut]
+    assert [type(layer) for layer in model.flow.layers[-1].inner.layers] == [*step, *step, Flatten]
+    nets = [module for module in model.modules() if isinstance(module, ConvResNet)]
+    assert [(net.stem.out_channels, len(net.blocks)) for net in nets] == [(6, 2), (6, 2), (6, 2), (4, 1), (4, 1)]
+    masks = [module for module in model.modules() if isinstance(module, CheckerboardMask)]
+    assert torch.equal(masks[0].keep, ~masks[1].keep)
+    assert model.conditional.features == 8
+
+
+@pytest.mark.parametrize("f", [multiscale(2), {**COUPLING, "steps": 1}], ids=["image", "vector"])
+def test_order_and_halves_of_a_step(f):
+    def kinds(**more) -> list[type]:
+        model = build_model(spec({**f, **more}, {"kind": "gaussian"}), (1, 4, 4), 2)
+        asked = (ActNorm, InvertibleLinear, Coupling, TwoWayCoupling)
+        return [type(module) for module in model.flow.modules() if type(module) in asked]
+
+    assert kinds() == [ActNorm, InvertibleLinear, Coupling]
+    assert kinds(order="actnorm-last") == [InvertibleLinear, Coupling, ActNorm]
+    assert kinds(halves="both") == [ActNorm, InvertibleLinear, TwoWayCoupling]
+
+
+def test_steps_of_h_may_leave_half_out_on_the_way():
+    h = {**COUPLING, "steps": [2, 1, 1], "hidden": [8], "blocks": 1, "class_affine": False}
+    model = build_model(spec(h=h), (9,), 3)
+    sizes = [module.bias.numel() for module in model.conditional.modules() if isinstance(module, ActNorm)]
+    assert sizes == [9, 9, 4, 2]
+    assert model.conditional.base.log_scale.shape == (9,)
+    assert count(model.conditional, ResidualMLP) == 4
+    assert count(model, ContextAffine) == 0
+    z, y = torch.randn(4, 9), torch.tensor([0, 1, 2, 0])
+    torch.testing.assert_close(model.conditional.decode(model.conditional.encode(z, y), y), z, rtol=1e-4, atol=1e-4)
+
+
+def test_a_residual_net_has_one_width():
+    with pytest.raises(ValueError, match="one width, hidden has 2"):
+        spec({**COUPLING, "hidden": [8, 8], "blocks": 1})
+
+
+def test_pixels_may_have_a_background():
+    model = build_model(spec(multiscale(), pixels="background", pixel_levels=17, logit_alpha=0.1), (1, 8, 8), 2)
+    first = model.flow.layers[0]
+    assert (type(first), first.levels, first.logit.alpha) == (BackgroundLogit, 17, 0.1)
+
+
+def test_split_prior_conditions_what_is_left_out_on_what_is_kept():
+    model = build_model(spec(multiscale(2, None, split_prior=True)), (1, 8, 8), 2)
+    (conv,) = [module for module in model.modules() if isinstance(module, Conv3x3)]
+    assert (conv.in_channels, conv.out_channels) == (2, 4)
+    assert not conv.weight.any()
+
+
 @pytest.mark.parametrize(
     ("f", "more", "shape", "message"),
     [
         (multiscale(), {}, (4,), "takes images"),
-        (multiscale(keep=[2]), {}, (1, 8, 8), "same number of levels, got 2 and 1"),
         (multiscale(), {}, (1, 6, 6), "divides, got 3×3"),
-        (multiscale(keep=[5, 4]), {}, (1, 8, 8), "of 4 channels, got 5"),
+        (multiscale(5, 4), {}, (1, 8, 8), "of 4 channels, got 5"),
+        (multiscale(5, split_prior=True), {}, (1, 8, 8), "of 4 channels, got 5"),
+        ({**COUPLING, "steps": [2, 2]}, {"z_f": 2}, (4,), r"must be one number, got \[2, 2\]"),
         (COUPLING, {"z_f": 9}, (4,), "got 9"),
         (COUPLING, {}, (1,), "at least 2 channels"),
         (COUPLING, {"label_prior": [0.5, 0.5]}, (4,), "must hold 3"),

@@ -43,6 +43,13 @@ def test_shipped_recipe_loads_and_says_what_it_is_for(name):
         (MINIMAL + "[training]\nlabelled_weight_start = 0.0", r"0\.0 for key 'training\.labelled_weight_start'"),
         (MINIMAL + "[training]\nlabelled_share = 1.5", r"1\.5 for key 'training\.labelled_share'"),
         (MINIMAL + '[training]\nobjective = "vae"', r"'vae' for key 'training\.objective'.*'sgd' or 'em'"),
+        (MINIMAL.replace('"coupling"', '"coupling"\nsteps = 0'), r"0 for key 'model\.f\.steps'.*or equal to 1"),
+        (MINIMAL.replace('"coupling"', '"coupling"\nsteps = [2, 0]'), r"for key 'model\.f\.steps"),
+        (MINIMAL.replace('"coupling"', '"multiscale"\nlevels = []'), r"\[\] for key 'model\.f\.levels'"),
+        (
+            MINIMAL.replace('"coupling"', '"multiscale"\nlevels = [{chanel = 1}]'),
+            r"unknown key 'model\.f\.levels\.0\.chanel'",
+        ),
         (MINIMAL + "[training]\nbetas = [0.9]", r"key 'training\.betas"),
         ("training = 3\n" + MINIMAL, "3 for key 'training'"),
         (MINIMAL.replace('"gaussian"', '"student"'), r"'student' for key 'model\.h\.kind'.*'gaussian'"),
@@ -109,6 +116,14 @@ def test_overrides_replace_single_keys():
     assert recipe.training.learning_rate == plain.training.learning_rate
 
 
+def test_a_single_level_may_be_overridden(write):
+    text = MINIMAL.replace('"coupling"', '"multiscale"\nlevels = [{channel = 1}, {channel = 2}]')
+    levels = load_recipe(write(text), {"model.f.levels.1.keep": 3}).model.f.levels
+    assert [(level.channel, level.keep) for level in levels] == [(1, None), (2, 3)]
+    with pytest.raises(RecipeError, match=r"'model\.f\.levels\.2\.keep' is not a key.*'2'.*from 0 to 1"):
+        load_recipe(write(text), {"model.f.levels.2.keep": 3})
+
+
 @pytest.mark.parametrize(
     ("key", "message"),
     [
@@ -134,7 +149,7 @@ def test_toml_round_trip_with_every_kind_of_value(write):
             "name": "all",
             "description": 'quotes " and\nlines',
             "model": {
-                "f": {"kind": "multiscale", "steps": [1, 2], "keep": [2, 4]},
+                "f": {"kind": "multiscale", "levels": [{"checkerboard": 1, "keep": 2}, {"squeeze": False}]},
                 "h": {"kind": "ffjord", "adjoint": True, "rtol": 1e-7},
                 "label_prior": [0.25, 0.75],
             },

@@ -54,7 +54,7 @@ def test_training_without_and_with_all_labels(labelled):
 
 def test_training_on_integers_dequantises_them():
     x = torch.randint(0, 17, (40, 1, 4, 4), dtype=torch.uint8)
-    f = {"kind": "multiscale", "steps": [1], "keep": [2], "hidden": 4}
+    f = {"kind": "multiscale", "levels": [{"channel": 1, "keep": 2}], "hidden": 4}
     fitted = fit(small_recipe(f=f, steps=3), TrainingData(x, torch.arange(40) % 2, 2, levels=17))
     assert fitted.model.shape == (1, 4, 4)
     assert math.isfinite(fitted.objectives[0])

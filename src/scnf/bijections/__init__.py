@@ -3,8 +3,8 @@
 from scnf.bijections.actnorm import ActNorm, ContextAffine, Standardize
 from scnf.bijections.base import Bijection, Chain, Inverse
 from scnf.bijections.continuous import FFJORD, Dynamics, MLPDynamics
-from scnf.bijections.coupling import AffineMap, Coupling, ElementwiseMap, SplineMap
-from scnf.bijections.elementwise import Logit
+from scnf.bijections.coupling import AffineMap, Coupling, ElementwiseMap, SplineMap, TwoWayCoupling
+from scnf.bijections.elementwise import BackgroundLogit, Logit
 from scnf.bijections.linear import InvertibleLinear, LULinear, PrincipalComponents
 from scnf.bijections.masks import ChannelMask, CheckerboardMask, Mask
 from scnf.bijections.reshape import FactorOut, Flatten, Squeeze
@@ -13,6 +13,7 @@ __all__ = [
     "FFJORD",
     "ActNorm",
     "AffineMap",
+    "BackgroundLogit",
     "Bijection",
     "Chain",
     "ChannelMask",
@@ -33,4 +34,5 @@ __all__ = [
     "SplineMap",
     "Squeeze",
     "Standardize",
+    "TwoWayCoupling",
 ]

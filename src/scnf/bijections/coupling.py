@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from zuko.transforms import MonotonicRQSTransform
 
 from scnf.bijections.base import Bijection
-from scnf.bijections.masks import Mask
+from scnf.bijections.masks import ChannelMask, Mask
 
 ScaleMap = Literal["sigmoid", "exp", "tanh"]
 
@@ -127,3 +127,30 @@ class Coupling(Bijection):
         seen, moved = self.mask.split(z)
         moved, log_derivative = self.elementwise.inverse(moved, self.net(seen, context))
         return self.mask.merge(seen, moved), self.mask.total(log_derivative)
+
+
+class TwoWayCoupling(Bijection):
+    """Both halves of the channels move in turn: z₂ = map(x₂; first(x₁)), z₁ = map(x₁; second(z₂)).
+
+    Two coupling layers with opposite masks in one. ``first(x₁, context)`` returns ``[B, map.size · C₂, ...]`` and
+    ``second(z₂, context)`` returns ``[B, map.size · C₁, ...]``, where C₁ = C // 2 and C₂ = C − C₁.
+    """
+
+    def __init__(self, channels: int, first: nn.Module, second: nn.Module, elementwise: ElementwiseMap):
+        super().__init__()
+        self.mask = ChannelMask(channels)
+        self.first = first
+        self.second = second
+        self.elementwise = elementwise
+
+    def forward(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        one, two = self.mask.split(x)
+        two, log_derivative_two = self.elementwise(two, self.first(one, context))
+        one, log_derivative_one = self.elementwise(one, self.second(two, context))
+        return self.mask.merge(one, two), self.mask.total(log_derivative_one) + self.mask.total(log_derivative_two)
+
+    def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        one, two = self.mask.split(z)
+        one, log_derivative_one = self.elementwise.inverse(one, self.second(two, context))
+        two, log_derivative_two = self.elementwise.inverse(two, self.first(one, context))
+        return self.mask.merge(one, two), self.mask.total(log_derivative_one) + self.mask.total(log_derivative_two)

@@ -3,10 +3,11 @@
 import math
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from scnf.bijections.base import Bijection, Shape, zero_ladj
+from scnf.bijections.base import Bijection, Shape, sum_per_row, zero_ladj
+from scnf.bijections.coupling import AffineMap
 
 
 class Squeeze(Bijection):
@@ -50,6 +51,9 @@ class FactorOut(Bijection):
     """Lead the last ``keep`` channels through ``inner`` and leave the others as they are.
 
     z = [flat(x_out) | flat(inner(x_keep))], so nested FactorOuts leave the deepest components last: [z_aux | z_f].
+    With a ``conditioner``, x_out is standardised by what is kept, z_out = (x_out − μ(x_keep)) / σ(x_keep): under a
+    standard normal z_out that is Glow's split prior. The net returns [s | μ], twice the channels of x_out, and
+    log σ = 2·tanh(s/2).
     Shapes: ``[B, C]`` or ``[B, C, H, W]`` to ``[B, D]``. Reference: Dinh et al., Real NVP (2016), section 3.6.
 
     Example:
@@ -59,13 +63,15 @@ class FactorOut(Bijection):
         (5, 196)
     """
 
-    def __init__(self, inner: Bijection, shape: Shape, keep: int):
+    def __init__(self, inner: Bijection, shape: Shape, keep: int, conditioner: nn.Module | None = None):
         super().__init__()
         channels = shape[0]
         if not 0 < keep < channels:
             raise ValueError(f"FactorOut keeps between 1 and {channels - 1} of {channels} channels, got {keep}")
         self.inner = inner
         self.keep = keep
+        self.conditioner = conditioner
+        self.scale_and_shift = AffineMap("tanh", bound=2.0)
         self.out_shape: Shape = (channels - keep, *shape[1:])
         self.kept_shape: Shape = (keep, *shape[1:])
         self.inner_shape = inner.forward_shape(self.kept_shape)
@@ -74,20 +80,35 @@ class FactorOut(Bijection):
         out, keep = x.split([self.out_shape[0], self.keep], dim=1)
         return out, keep
 
+    def _standardize(self, out: Tensor, keep: Tensor) -> tuple[Tensor, Tensor]:
+        if self.conditioner is None:
+            return out, zero_ladj(out)
+        out, log_derivative = self.scale_and_shift.inverse(out, self.conditioner(keep))
+        return out, sum_per_row(log_derivative)
+
+    def _restore(self, out: Tensor, keep: Tensor) -> tuple[Tensor, Tensor]:
+        if self.conditioner is None:
+            return out, zero_ladj(out)
+        out, log_derivative = self.scale_and_shift(out, self.conditioner(keep))
+        return out, sum_per_row(log_derivative)
+
     def forward(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         out, keep = self._split(x)
+        out, out_ladj = self._standardize(out, keep)
         deep, ladj = self.inner(keep, context)
-        return torch.cat([out.flatten(1), deep.flatten(1)], dim=1), ladj
+        return torch.cat([out.flatten(1), deep.flatten(1)], dim=1), ladj + out_ladj
 
     def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         out, deep = z.split([math.prod(self.out_shape), math.prod(self.inner_shape)], dim=1)
         keep, ladj = self.inner.inverse(deep.unflatten(1, self.inner_shape), context)
-        return torch.cat([out.unflatten(1, self.out_shape), keep], dim=1), ladj
+        out, out_ladj = self._restore(out.unflatten(1, self.out_shape), keep)
+        return torch.cat([out, keep], dim=1), ladj + out_ladj
 
     def forward_shape(self, shape: Shape) -> Shape:
         return (math.prod(shape),)
 
     def initialize(self, x: Tensor, context: Tensor | None = None) -> Tensor:
         out, keep = self._split(x)
+        out, _ = self._standardize(out, keep)
         deep = self.inner.initialize(keep, context)
         return torch.cat([out.flatten(1), deep.flatten(1)], dim=1)

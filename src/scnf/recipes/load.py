@@ -85,18 +85,25 @@ def _read(name_or_path: str) -> tuple[str, str]:
 
 def _replace(values: dict[str, Any], key: str, value: Any) -> None:
     *parents, last = key.split(".")
+    table: Any = values
     for parent in parents:
-        values = values.setdefault(parent, {})
-        if not isinstance(values, dict):
+        table = table[_index(table, parent, key)] if isinstance(table, list) else table.setdefault(parent, {})
+        if not isinstance(table, dict | list):
             raise RecipeError(f"{key!r} is not a key: {parent!r} holds a value, not a table")
-    values[last] = value
+    table[_index(table, last, key) if isinstance(table, list) else last] = value
+
+
+def _index(items: list[Any], part: str, key: str) -> int:
+    if not part.isdecimal() or int(part) >= len(items):
+        raise RecipeError(f"{key!r} is not a key: {part!r} should be a number from 0 to {len(items) - 1}")
+    return int(part)
 
 
 def _explain(error: ValidationError) -> str:
     """Return one sentence that names the first key at fault."""
     first = error.errors()[0]
     # pydantic puts the chosen kind into the path of a union; the user's key has no such part.
-    chosen = ("coupling", "ffjord", "multiscale", "gaussian", "literal[", "tuple[")
+    chosen = ("coupling", "ffjord", "multiscale", "gaussian", "literal[", "tuple[", "constrained-int")
     key = ".".join(str(part) for part in first["loc"] if not str(part).startswith(chosen))
     if first["type"] == "extra_forbidden":
         return f"unknown key {key!r}{_suggestion(key)}"

@@ -5,12 +5,16 @@ A recipe is data. Every key has a type and a default here; an unknown key or a w
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 PositiveInt = Annotated[int, Field(ge=1)]
 PositiveFloat = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Solver = Literal["euler", "midpoint", "rk4", "dopri5", "bosh3", "dopri8"]
+# actnorm-first: ActNorm, linear map, coupling; actnorm-last: linear map, coupling, ActNorm.
+StepOrder = Literal["actnorm-first", "actnorm-last"]
+# Whether a channel coupling moves one half, or both in turn with a net for each.
+Halves = Literal["one", "both"]
 
 
 class _Strict(BaseModel):
@@ -18,16 +22,27 @@ class _Strict(BaseModel):
 
 
 class CouplingSpec(_Strict):
-    """Glow steps on vectors: ActNorm, invertible linear map, coupling with an MLP."""
+    """Glow steps on vectors: ActNorm, invertible linear map, coupling with an MLP or a residual net."""
 
     kind: Literal["coupling"]
-    steps: PositiveInt = 6
+    # Several numbers: half of the components is factored out between one number of steps and the next.
+    steps: PositiveInt | Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = 6
     hidden: tuple[PositiveInt, ...] = (64, 64)
+    blocks: Annotated[int, Field(ge=0)] = 0  # residual blocks, as wide as the one number of hidden; a plain MLP if 0
+    order: StepOrder = "actnorm-first"
+    halves: Halves = "one"
+    class_affine: bool = True  # in h: every class is moved and scaled as a whole after each step
     map: Literal["affine", "spline"] = "affine"
     scale: Literal["sigmoid", "exp", "tanh"] = "tanh"
     bound: PositiveFloat = 2.0  # of the log-scale (affine, tanh) or of the spline's box
     bins: Annotated[int, Field(ge=2)] = 8
     linear: Literal["full", "lu"] = "full"
+
+    @model_validator(mode="after")
+    def _one_width(self) -> "CouplingSpec":
+        if self.blocks and len(self.hidden) != 1:
+            raise ValueError(f"a net with residual blocks has one width, hidden has {len(self.hidden)}")
+        return self
 
 
 class FFJORDSpec(_Strict):
@@ -46,17 +61,33 @@ class FFJORDSpec(_Strict):
     adjoint: bool = False
 
 
+class LevelSpec(_Strict):
+    """One level of a multiscale flow, in this order."""
+
+    checkerboard: Annotated[int, Field(ge=0)] = 0  # coupling steps with a checkerboard mask
+    squeeze: bool = True  # every 2×2 pixels become 4 channels
+    channel: Annotated[int, Field(ge=0)] = 0  # coupling steps with a channel mask
+    keep: PositiveInt | None = None  # channels that go on to the next level, or to z_f; all of them if unset
+    hidden: PositiveInt | None = None  # as in the flow if unset
+    blocks: PositiveInt | None = None
+
+
 class MultiscaleSpec(_Strict):
-    """Glow steps on images: every level squeezes, takes its steps and keeps some channels for the next."""
+    """Glow steps on images in levels; what the last level keeps is z_f."""
 
     kind: Literal["multiscale"]
-    steps: tuple[PositiveInt, ...] = (4, 4)  # of each level
-    keep: tuple[PositiveInt, ...] = (2, 2)  # channels that go on from each level
+    levels: Annotated[tuple[LevelSpec, ...], Field(min_length=1)] = (
+        LevelSpec(channel=4, keep=2),
+        LevelSpec(channel=4, keep=2),
+    )
     hidden: PositiveInt = 32
     blocks: PositiveInt = 1
     scale: Literal["sigmoid", "exp", "tanh"] = "tanh"
     bound: PositiveFloat = 2.0
     linear: Literal["full", "lu"] = "full"
+    order: StepOrder = "actnorm-first"
+    halves: Halves = "one"  # of the channel coupling steps
+    split_prior: bool = False  # what is factored out: standardised by a Gaussian given what is kept
 
 
 class GaussianSpec(_Strict):
@@ -73,7 +104,10 @@ class ModelSpec(_Strict):
     h: Annotated[CouplingSpec | FFJORDSpec | GaussianSpec, Field(discriminator="kind")]
     scaling: Literal["columns", "principal"] = "columns"  # vectors only: by column, or rotated to principal components
     z_f: PositiveInt | None = None  # vectors only: components that go on to h; all of them if unset
-    logit_alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05  # images only
+    # Images only: how pixels reach the real line, the logit's margins, and the number of grey levels.
+    pixels: Literal["logit", "background"] = "logit"
+    logit_alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    pixel_levels: Annotated[int, Field(ge=2)] = 256  # background only
     label_prior: Literal["uniform", "labelled"] | tuple[PositiveFloat, ...] = "uniform"
 
 
