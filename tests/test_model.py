@@ -9,7 +9,7 @@ from scnf.recipes.schema import ModelSpec
 from tests.helpers import randomize
 
 COUPLING = {"kind": "coupling", "steps": 2, "hidden": [8]}
-MULTISCALE = {"kind": "multiscale", "steps": [2, 2], "keep": [2, 4], "hidden": 8}
+MULTISCALE = {"kind": "multiscale", "levels": [{"channel": 2, "keep": 2}, {"channel": 2, "keep": 4}], "hidden": 8}
 SPECS = {
     "vector": (COUPLING, COUPLING, {}, (4,)),
     "vector-z_f": (COUPLING, COUPLING, {"z_f": 2}, (5,)),

@@ -7,10 +7,11 @@ from scnf.tensorfile import FileFormatError, read_tensors, write_tensors
 from scnf.training import fit
 from tests.helpers import blobs, randomize, same_weights, small_recipe
 
+MULTISCALE = {"kind": "multiscale", "levels": [{"channel": 1, "keep": 2}, {"channel": 1, "keep": 4}], "hidden": 4}
 RECIPES = {
     "vector": (small_recipe(), (2,), None),
     "ffjord-gaussian": (small_recipe(f={"kind": "ffjord", "hidden": 4}, h={"kind": "gaussian"}), (3,), None),
-    "image": (small_recipe(f={"kind": "multiscale", "steps": [1, 1], "keep": [2, 4], "hidden": 4}), (1, 4, 4), 17),
+    "image": (small_recipe(f=MULTISCALE), (1, 4, 4), 17),
 }
 
 
