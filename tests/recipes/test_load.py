@@ -116,6 +116,28 @@ def test_overrides_replace_single_keys():
     assert recipe.training.learning_rate == plain.training.learning_rate
 
 
+def test_a_recipe_may_be_another_with_changes(write):
+    text = 'name = "mine"\nbase = "toy"\n[change]\n"training.steps" = 7\n"model.f.hidden" = 5\n'
+    recipe, base = load_recipe(write(text), {"model.f.blocks": 2}), load_recipe("toy")
+    assert (recipe.name, recipe.training.steps, recipe.model.f.hidden, recipe.model.f.blocks) == ("mine", 7, 5, 2)
+    assert recipe.model.h == base.model.h
+    assert recipe.training == base.training.model_copy(update={"steps": 7})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('base = "none"', "base 'none' is no shipped recipe"),
+        ('base = "paper-mnist-98"', "stands on its own"),
+        ('base = "toy"\nchange = 3', "change should be a table"),
+        ('base = "toy"\n[change]\n"training.stesp" = 3', r"unknown key 'training\.stesp'"),
+    ],
+)
+def test_a_bad_base_or_change_is_refused(write, text, message):
+    with pytest.raises(RecipeError, match=message):
+        load_recipe(write(f'name = "mine"\n{text}\n'))
+
+
 def test_a_single_level_may_be_overridden(write):
     text = MINIMAL.replace('"coupling"', '"multiscale"\nlevels = [{channel = 1}, {channel = 2}]')
     levels = load_recipe(write(text), {"model.f.levels.1.keep": 3}).model.f.levels

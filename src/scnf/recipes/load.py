@@ -33,11 +33,7 @@ def load_recipe(name_or_path: str | Path, overrides: Mapping[str, Any] | None = 
         >>> load_recipe("toy", {"training.steps": 10}).training.steps
         10
     """
-    source, text = _read(str(name_or_path))
-    try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise RecipeError(f"{source} is not valid TOML: {error}") from error
+    source, values = _read_values(str(name_or_path))
     for key, value in (overrides or {}).items():
         _replace(values, key, value)
     try:
@@ -66,6 +62,28 @@ def parse_override(assignment: str) -> tuple[str, Any]:
 def recipe_to_toml(recipe: Recipe) -> str:
     """Return the resolved recipe, every key with its value, as a TOML file."""
     return tomli_w.dumps(recipe.model_dump(mode="json", exclude_none=True))
+
+
+def _read_values(name_or_path: str) -> tuple[str, dict[str, Any]]:
+    """Return where a recipe comes from and its values; one with a ``base`` is that recipe with a few keys changed."""
+    source, text = _read(name_or_path)
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RecipeError(f"{source} is not valid TOML: {error}") from error
+    if "base" not in values:
+        return source, values
+    base = values.pop("base")
+    changes = values.pop("change", {})
+    # One step only: a reader finds all of a recipe in two files. The base is shipped, so a run does not hang on a path.
+    if base not in shipped_recipes() or "base" in tomllib.loads(_read(base)[1]):
+        raise RecipeError(f"{source}: base {base!r} is no shipped recipe that stands on its own")
+    if not isinstance(changes, dict):
+        raise RecipeError(f"{source}: change should be a table of keys and values, got {changes!r}")
+    values = {**_read_values(base)[1], **values}
+    for key, value in changes.items():
+        _replace(values, key, value)
+    return source, values
 
 
 def _read(name_or_path: str) -> tuple[str, str]:

@@ -125,14 +125,17 @@ class TrainingSpec(_Strict):
     labelled_weight_start: Annotated[float, Field(gt=0, le=1)] | None = None
     labelled_decay: Share = 0.5  # at which part of the run the weight has decayed
     noise: Annotated[float, Field(ge=0)] = 0.0  # Gaussian, in standard deviations of the column
+    optimizer: Literal["adam", "adamax"] = "adam"
     learning_rate: PositiveFloat = 2e-3
     warmup_steps: Annotated[int, Field(ge=0)] = 50
     decay_start: Annotated[float, Field(ge=0, lt=1)] = 0.0  # at which part of the run the rate begins to fall
+    decay: Literal["cosine", "linear"] = "cosine"
     betas: tuple[Share, Share] = (0.9, 0.99)
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     clip: PositiveFloat = 10.0  # of the gradient's norm
     ema: Share = 0.99
     n_init: PositiveInt = 1
+    max_minutes: PositiveFloat | None = None  # for all restarts; the schedule is fitted to it
 
 
 class Recipe(_Strict):
