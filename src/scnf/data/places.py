@@ -1,0 +1,110 @@
+"""Where the files of published data sets may lie on this machine."""
+
+import gzip
+import hashlib
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from scnf.data.published import PUBLISHED, TEST_IMAGES, TEST_LABELS, TRAIN_IMAGES, TRAIN_LABELS, Published
+
+DATA_DIR_VARIABLE = "SCNF_DATA_DIR"
+_NAMES = (TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS)
+# Debian's dataset-fashion-mnist puts its files here.
+SYSTEM_FOLDER = Path("/usr/share/datasets")
+
+
+class Files(NamedTuple):
+    """The four files of a data set."""
+
+    train_images: Path
+    train_labels: Path
+    test_images: Path
+    test_labels: Path
+
+    @property
+    def folder(self) -> Path:
+        """The folder they lie in."""
+        return self.train_images.parent
+
+
+def download_folder() -> Path:
+    """Return where downloads go if no folder is named."""
+    from pooch import os_cache  # noqa: PLC0415 (most commands need no files)
+
+    named = os.environ.get(DATA_DIR_VARIABLE)
+    return Path(named).expanduser() if named else Path(os_cache("scnf"))
+
+
+def usual_folders() -> list[Path]:
+    """Return where data sets are looked for if no folder is named, first things first."""
+    from pooch import os_cache  # noqa: PLC0415
+
+    folders = [download_folder(), Path(os_cache("scnf")), Path("data"), Path.home() / "data", SYSTEM_FOLDER]
+    return list(dict.fromkeys(folders))
+
+
+def find_files(published: Published, data_dir: Path | None = None) -> Files | None:
+    """Return the files of a data set: those in ``data_dir`` if it is named, else in the first usual folder."""
+    for base in usual_folders() if data_dir is None else [data_dir]:
+        for folder in _layouts(published, base):
+            files = _complete(folder)
+            if files is not None and _other_owner(published, files) is None:
+                return files
+    return None
+
+
+def why_missing(published: Published, data_dir: Path) -> str:
+    """Say why a named folder does not give the files of a data set."""
+    if not data_dir.is_dir():
+        return f"{data_dir} is not a folder" if data_dir.exists() else f"the folder {data_dir} does not exist"
+    folders = list(_layouts(published, data_dir))
+    for folder in folders:
+        files = _complete(folder)
+        owner = None if files is None else _other_owner(published, files)
+        if owner is not None:
+            return f"{folder} holds the files of {owner}, not of {published.name}"
+    # The folder that lacks least is the one that was meant.
+    folder = min(folders, key=lambda folder: len(_missing(folder)))
+    missing = _missing(folder)
+    if len(missing) < len(_NAMES):
+        return f"{folder} lacks {' and '.join(missing)} (with or without .gz) of {published.name}"
+    beneath = " or ".join(published.folders)
+    return f"{data_dir} does not hold {published.name}: no {', '.join(_NAMES)} (with or without .gz), nor in {beneath}"
+
+
+def _layouts(published: Published, base: Path) -> Iterator[Path]:
+    """Yield where under a folder the files may be; the folders that bear the data set's name come first."""
+    yield from (base / folder for folder in published.folders)
+    yield base
+
+
+def _file(folder: Path, name: str) -> Path | None:
+    # Some archives write train-images.idx3-ubyte.
+    spellings = (name, name.replace("-idx", ".idx"))
+    candidates = (folder / f"{spelling}{ending}" for spelling in spellings for ending in ("", ".gz"))
+    # os.path.isfile, unlike Path.is_file, says no of a folder that may not be read.
+    return next((path for path in candidates if os.path.isfile(path)), None)
+
+
+def _missing(folder: Path) -> list[str]:
+    return [name for name in _NAMES if _file(folder, name) is None]
+
+
+def _complete(folder: Path) -> Files | None:
+    found = [path for name in _NAMES if (path := _file(folder, name)) is not None]
+    return Files(*found) if len(found) == len(_NAMES) else None
+
+
+def _other_owner(published: Published, files: Files) -> str | None:
+    """Return the name of another data set if the files are known to be its own."""
+    try:
+        content = files.test_labels.read_bytes()
+        content = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+    except (OSError, EOFError, zlib.error):
+        return None  # whoever reads the files will tell what is wrong with them
+    digest = hashlib.sha256(content).hexdigest()
+    owners = (other.name for other in PUBLISHED if other.test_labels_sha256 == digest)
+    return next((owner for owner in owners if owner != published.name), None)
