@@ -1,9 +1,15 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from scnf.data import SOURCES, find_source, load
+from scnf.data import SOURCES, fetch, find_source, load, locate
+from scnf.data.published import TEST_LABELS
 from scnf.errors import UserError
 from scnf.recipes import shipped_recipes
+from tests.idx_files import published_at, serve, small_files, write_files, zipped
+
+pytestmark = pytest.mark.usefixtures("small_images_found")
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -53,3 +59,49 @@ def test_unknown_name_is_refused():
 def test_a_seed_out_of_range_is_refused(seed):
     with pytest.raises(UserError, match="seed"):
         load("moons", seed=seed)
+
+
+@pytest.mark.parametrize("name", ["mnist", "fashion-mnist"])
+def test_published_images(name, small_images):
+    split = load(name, labels=30, seed=5)
+    assert (split.x_train.shape, split.x_test.shape) == ((200, 1, 28, 28), (120, 1, 28, 28))
+    assert split.x_train.dtype == split.x_test.dtype == np.uint8
+    assert (split.levels, len(split.classes)) == (256, 10)
+    named = load(name, labels=30, seed=5, data_dir=str(small_images))
+    assert np.array_equal(named.x_train, split.x_train)
+    assert np.array_equal(named.y_train, split.y_train)
+    # The rows and their order are the file's whatever the seed: it says only which labels are kept.
+    other = load(name, labels=30, seed=6)
+    assert np.array_equal(other.x_train, split.x_train)
+    assert not np.array_equal(other.y_train, split.y_train)
+
+
+def test_a_named_folder_is_the_only_one_that_is_looked_into(tmp_path):
+    with pytest.raises(UserError, match=f"does not hold mnist: .*; `scnf data fetch mnist --data-dir {tmp_path}`"):
+        load("mnist", data_dir=tmp_path)
+
+
+def test_a_damaged_file_is_named_and_how_to_replace_it(tmp_path):
+    write_files(tmp_path, {**small_files(), TEST_LABELS: b"damaged"})
+    with pytest.raises(UserError, match=rf"{TEST_LABELS} has the wrong magic number .*; .*`scnf data fetch mnist`"):
+        load("mnist", data_dir=tmp_path)
+    with pytest.raises(UserError, match=f"{TEST_LABELS} has the wrong magic number"):
+        fetch("mnist", tmp_path)
+
+
+def test_files_are_located():
+    assert locate("moons") is None
+    assert locate("mnist").name == "mnist"
+    assert fetch("digits") is None
+
+
+def test_what_is_not_here_is_downloaded_once(no_data, monkeypatch):
+    files = zipped(small_files())
+    with serve(files) as mirror:
+        source = SOURCES["mnist"]
+        monkeypatch.setitem(SOURCES, "mnist", replace(source, published=published_at(mirror.url, files=files)))
+        reports = []
+        load("mnist", on_download=lambda *report: reports.append(report))
+    assert reports
+    assert locate("mnist") == no_data / "cache" / "scnf" / "mnist"
+    assert len(load("mnist").x_test) == 120  # the mirror is gone

@@ -2,10 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from scnf.data.images import fetch_files, find_or_download, read_images
 from scnf.data.labels import hide_labels
+from scnf.data.places import Files, find_files
+from scnf.data.published import FASHION_MNIST, MNIST, Published, Report, tell_nobody
 from scnf.errors import UserError
 
 
@@ -34,18 +38,22 @@ class Split:
 
 @dataclass(frozen=True)
 class Source:
-    """How to make a data set and what to tell of it."""
+    """How to make a data set and what to tell of it.
+
+    ``load`` takes the number of labels, the seed and the data set's files; one that needs no files ignores them.
+    """
 
     description: str
     default_labels: int
     default_recipe: str
-    load: Callable[[int, int], Split]
+    load: Callable[[int, int, Files | None], Split]
+    published: Published | None = None
 
 
 def _toy(
     name: str, make: Callable[[int], tuple[np.ndarray, np.ndarray]], classes: tuple[str, ...]
-) -> Callable[[int, int], Split]:
-    def load(labels: int, seed: int) -> Split:
+) -> Callable[[int, int, Files | None], Split]:
+    def load(labels: int, seed: int, files: Files | None) -> Split:
         x, y = make(seed)
         x = x.astype(np.float32)
         y_train = hide_labels(y[:1000], labels, seed)
@@ -68,7 +76,7 @@ def _circles(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return x, y
 
 
-def _digits(labels: int, seed: int) -> Split:
+def _digits(labels: int, seed: int, files: Files | None) -> Split:
     from sklearn.datasets import load_digits  # noqa: PLC0415
     from sklearn.model_selection import train_test_split  # noqa: PLC0415
 
@@ -79,6 +87,25 @@ def _digits(labels: int, seed: int) -> Split:
     )
     hidden = hide_labels(y_train, labels, seed)
     return Split("digits", seed, x_train, hidden, x_test, y_test, tuple("0123456789"), levels=17)
+
+
+def _images(published: Published, description: str) -> Source:
+    def load(labels: int, seed: int, files: Files | None) -> Split:
+        assert files is not None
+        images = read_images(published, files)
+        y_train = hide_labels(images.y_train, labels, seed)
+        return Split(
+            published.name,
+            seed,
+            images.x_train,
+            y_train,
+            images.x_test,
+            images.y_test,
+            published.classes,
+            levels=256,
+        )
+
+    return Source(description, 100, "mnist", load, published)
 
 
 SOURCES: dict[str, Source] = {
@@ -95,6 +122,8 @@ SOURCES: dict[str, Source] = {
         _toy("circles", _circles, ("outer", "inner")),
     ),
     "digits": Source("scikit-learn's handwritten digits, 8×8, two thirds for training", 100, "digits", _digits),
+    "mnist": _images(MNIST, "handwritten digits, 28×28; 60,000 training and 10,000 test images"),
+    "fashion-mnist": _images(FASHION_MNIST, "pieces of clothing, 28×28; 60,000 training and 10,000 test images"),
 }
 
 
@@ -105,8 +134,17 @@ def find_source(name: str) -> Source:
     return SOURCES[name]
 
 
-def load(name: str, labels: int | None = None, seed: int = 0) -> Split:
+def load(
+    name: str,
+    labels: int | None = None,
+    seed: int = 0,
+    data_dir: Path | str | None = None,
+    on_download: Report = tell_nobody,
+) -> Split:
     """Load a data set by name with all but ``labels`` training labels hidden.
+
+    Files are looked for in ``data_dir`` alone if it is given; otherwise in the usual places, and if they are in none,
+    they are downloaded. ``on_download`` is told the name of a file, the bytes so far and the bytes in all.
 
     Example:
         >>> split = load("moons", labels=10, seed=0)
@@ -116,4 +154,26 @@ def load(name: str, labels: int | None = None, seed: int = 0) -> Split:
     source = find_source(name)
     if not 0 <= seed < 2**32:
         raise UserError(f"seed must lie between 0 and {2**32 - 1}, got {seed}")
-    return source.load(source.default_labels if labels is None else labels, seed)
+    files = None if source.published is None else find_or_download(source.published, _path(data_dir), on_download)
+    return source.load(source.default_labels if labels is None else labels, seed, files)
+
+
+def locate(name: str, data_dir: Path | str | None = None) -> Path | None:
+    """Return the folder that holds a data set's files; None if it needs none or they are not here."""
+    published = find_source(name).published
+    files = None if published is None else find_files(published, _path(data_dir))
+    return None if files is None else files.folder
+
+
+def fetch(name: str, data_dir: Path | str | None = None, on_download: Report = tell_nobody) -> Path | None:
+    """Download a data set's files, to ``data_dir`` if it is given, unless they are here; return their folder."""
+    published = find_source(name).published
+    if published is None:
+        return None
+    files = fetch_files(published, _path(data_dir), on_download)
+    read_images(published, files)  # tells now, not during a run, if a file is damaged
+    return files.folder
+
+
+def _path(data_dir: Path | str | None) -> Path | None:
+    return None if data_dir is None else Path(data_dir).expanduser()
