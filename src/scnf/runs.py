@@ -8,7 +8,7 @@
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from scnf.evaluation.trained import describe, evaluate_on
 from scnf.modelfile import MODEL_FILE, TrainedModel
 from scnf.recipes import Recipe, load_recipe, recipe_to_toml
 from scnf.recipes.build import build_model
-from scnf.training import TrainingData, fit
+from scnf.training import OnStep, TrainingData, fit
 
 RECIPE_FILE = "recipe.toml"
 SPLIT_FILE = "split.json"
@@ -62,9 +62,7 @@ class Run:
         path = self.path / METRICS_FILE
         return _read_json(path) if path.is_file() else None
 
-    def train(
-        self, on_step: Callable[[int, int, float], None] = lambda *_: None, checkpoint_seconds: float = 20.0
-    ) -> dict[str, Any]:
+    def train(self, on_step: OnStep = lambda *_: None, checkpoint_seconds: float = 20.0) -> dict[str, Any]:
         """Train from the start or from the last checkpoint, write the results and return the metrics."""
         checkpoint = self.path / CHECKPOINT_FILE
         fitted = fit(
@@ -85,7 +83,9 @@ class Run:
                 **evaluate_on(trained, self.split),
                 "objective": min(fitted.objectives),
                 "objectives": fitted.objectives,
+                "steps": fitted.steps,
                 "seconds": fitted.seconds,
+                "minutes": fitted.seconds / 60,
                 "cpu_seconds": fitted.cpu_seconds,
             }
         )

@@ -26,8 +26,19 @@ def test_json_is_one_object_with_the_metrics(folder: Path):
     metrics = invoke_json(*fit_options("--out", "runs/m7", "--labels", 20))
     expected = {"error", "nll", "ece", "seconds", "cpu_seconds", "parameters", "objective"}
     assert all(isinstance(metrics[key], int | float) for key in expected)
+    assert metrics["steps"] == [3]
     told = {key: metrics[key] for key in ("data", "labels", "seed", "recipe", "out")}
     assert told == {"data": "moons", "labels": 20, "seed": 7, "recipe": "toy", "out": "runs/m7"}
+
+
+def test_a_limited_run_ends_in_time_and_tells_what_it_took(folder: Path):
+    small = ["--set", "model.f.hidden=8", "--set", "model.h.hidden=8", "--set", "training.steps=1000000"]
+    metrics = invoke_json(*fit_options("--out", "run", *small, "--max-minutes", 0.01))
+    assert 0.01 <= metrics["minutes"] == metrics["seconds"] / 60 < 0.5
+    assert 0 < metrics["steps"][0] < 1_000_000
+    assert load_recipe(folder / "run" / RECIPE_FILE).training.max_minutes == 0.01
+    last = json.loads((folder / "run" / "history.json").read_text())["history"][-1]
+    assert last["step"] == metrics["steps"][0]
 
 
 def test_integers_have_bits_per_dim(digits_run: Path):
@@ -61,6 +72,7 @@ def test_quiet_is_quiet(folder: Path):
         (["--set", "training.steps=many"], "bad value 'many' for key 'training.steps'"),
         (["--set", "model.f.kind=magic"], "bad value 'magic' for key 'model.f.kind'"),
         (["--set", "training.steps"], "key=value, got 'training.steps'"),
+        (["--max-minutes", "0"], "key 'training.max_minutes'"),
         (["--set", "model.z_f=9"], "recipe 'toy' does not suit data set 'moons'"),
         (["--labels", "1"], "between 2 (one per class) and 1000 (all rows), got 1"),
         (["--seed", "-1"], "seed must lie between 0 and 4294967295, got -1"),

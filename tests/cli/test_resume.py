@@ -18,7 +18,7 @@ from scnf.runs import CHECKPOINT_FILE, METRICS_FILE
 from tests.cli.conftest import fit_options, invoke, invoke_json, refusal
 
 _PROGRAM = [sys.executable, "-c", "from scnf.cli.main import main; main()"]
-_CLOCKS = ("seconds", "cpu_seconds", "out")
+_CLOCKS = ("seconds", "minutes", "cpu_seconds", "out")
 
 
 def outcome(folder: Path) -> tuple[bytes, dict[str, Any]]:
@@ -85,7 +85,7 @@ def test_a_kill_before_the_folder_is_there(folder: Path, moons_run: Path):
 def test_ctrl_c_keeps_a_checkpoint_and_tells_how_to_go_on(
     folder: Path, moons_run: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    def press_ctrl_c(self: FitProgress, restart: int, step: int, loss: float) -> None:
+    def press_ctrl_c(self: FitProgress, restart: int, step: int, loss: float, done: float) -> None:
         if step == 2:
             signal.raise_signal(signal.SIGINT)
 
@@ -114,6 +114,7 @@ def test_a_finished_run_is_reported_and_not_touched(moons_run: Path):
         (["--labels", "20"], "was started with labels = 10, not 20"),
         (["--seed", "8"], "was started with seed = 7, not 8"),
         (["--set", "training.steps=4"], "was started with training.steps = 3, not 4"),
+        (["--max-minutes", "5"], "was started with training.max_minutes = None, not 5.0"),
         (["--recipe", "toy"], "was started with training.steps = 3, not 400"),
     ],
 )

@@ -68,11 +68,18 @@ def test_equation_one_gives_every_row_the_same_weight():
 
 def test_labelled_weight_decays_geometrically():
     drawn = batches(steps=100, labelled_weight=0.1, labelled_weight_start=0.4, labelled_decay=0.5)
-    found = [drawn.labelled_weight(step) for step in (0, 25, 50, 99)]
+    found = [drawn.labelled_weight(progress) for progress in (0, 0.25, 0.5, 1)]
     assert found == pytest.approx([0.4, 0.2, 0.1, 0.1])
-    _, y, weights = drawn(25)
-    assert weights[y >= 0].sum().item() == pytest.approx(0.2)
-    assert weights.sum().item() == pytest.approx(1)
+    for _, y, weights in (drawn(25), drawn(3, progress=0.25)):
+        assert weights[y >= 0].sum().item() == pytest.approx(0.2)
+        assert weights.sum().item() == pytest.approx(1)
+
+
+def test_progress_changes_the_weights_alone():
+    drawn = batches(steps=100, noise=0.1, labelled_weight_start=0.4)
+    (*late, late_weights), (*early, early_weights) = drawn(3, progress=0.9), drawn(3)
+    assert same(late, early)
+    assert not torch.equal(late_weights, early_weights)
 
 
 @pytest.mark.parametrize(("labelled", "hidden"), [(0, 40), (40, 0)])

@@ -1,5 +1,4 @@
 import math
-from itertools import pairwise
 
 import pytest
 import torch
@@ -8,11 +7,10 @@ from lightning_fabric import Fabric
 from scnf.bijections import ContextAffine
 from scnf.errors import UserError
 from scnf.evaluation.metrics import error_percent
-from scnf.recipes import TrainingSpec
 from scnf.tensorfile import read_tensors
 from scnf.training import DivergedError, TrainingData, fit
 from scnf.training import trial as trial_module
-from scnf.training.trial import Trial, _parameter_groups, learning_rate
+from scnf.training.trial import Trial, _parameter_groups
 from tests.helpers import blobs, same_weights, small_recipe
 
 DATA = blobs()
@@ -142,17 +140,6 @@ def test_a_run_that_never_saw_a_finite_loss_is_no_success(monkeypatch):
         fit(small_recipe(steps=2), DATA)
 
 
-def test_learning_rate_schedule():
-    spec = TrainingSpec(learning_rate=0.01, warmup_steps=10, steps=1000)
-    rates = [learning_rate(spec, step) for step in range(1000)]
-    assert rates[0] == pytest.approx(0.001)
-    assert max(rates) == pytest.approx(0.01, rel=1e-3)
-    assert rates[500] == pytest.approx(0.005)
-    assert 0 < rates[-1] < 1e-6
-    assert all(a >= b for a, b in pairwise(rates[10:]))
-    assert learning_rate(TrainingSpec(learning_rate=0.01, warmup_steps=0), 0) == pytest.approx(0.01)
-
-
 def test_weight_decay_touches_the_nets_alone():
     recipe = small_recipe(f={"kind": "coupling", "steps": 2, "hidden": [8]}, weight_decay=0.5)
     model = Trial(recipe, DATA, 0, 0, Fabric(devices=1, accelerator="cpu")).model
@@ -169,8 +156,12 @@ def test_weight_decay_touches_the_nets_alone():
 
 def test_on_step_hears_of_every_step():
     heard = []
-    fit(small_recipe(n_init=2, steps=3), DATA, on_step=lambda restart, step, loss: heard.append((restart, step)))
-    assert heard == [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3)]
+    fitted = fit(small_recipe(n_init=2, steps=2), DATA, on_step=lambda *at: heard.append(at))
+    assert [(restart, step, done) for restart, step, _, done in heard] == [
+        (0, 1, 0.25), (0, 2, 0.5), (1, 1, 0.75), (1, 2, 1.0)
+    ]  # fmt: skip
+    assert [loss for _, _, loss, _ in heard] == [record.loss for record in fitted.history]
+    assert fitted.steps == [2, 2]
 
 
 def test_gradients_are_clipped():

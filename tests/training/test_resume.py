@@ -24,7 +24,7 @@ class Stop(Exception):  # noqa: N818 (it is no error)
 def stopped(path: Path, restart: int, step: int, recipe=RECIPE, error: type[BaseException] = Stop) -> None:
     """Leave the checkpoint of a run that was stopped after a step."""
 
-    def on_step(at_restart: int, at_step: int, loss: float) -> None:
+    def on_step(at_restart: int, at_step: int, loss: float, done: float) -> None:
         if (at_restart, at_step) == (restart, step):
             raise error
 
@@ -91,7 +91,7 @@ def test_a_run_may_be_stopped_again_and_again(checkpoint, whole):
     for step in (3, 5, 7):
         seen = []
 
-        def on_step(restart: int, at: int, loss: float, seen=seen, step=step) -> None:
+        def on_step(restart: int, at: int, loss: float, done: float, seen=seen, step=step) -> None:
             seen.append(at)
             if at == step:
                 raise Stop

@@ -38,6 +38,12 @@ def fit(
         bool,
         typer.Option("--resume", help="Go on with the run in the folder; its own data and recipe are the default."),
     ] = False,
+    max_minutes: Annotated[
+        float | None,
+        typer.Option(
+            metavar="M", help="Fit the schedule to this time, evaluation not counted; such a run is not repeatable."
+        ),
+    ] = None,
     checkpoint_every: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="Time between checkpoints while training.")
     ] = 20.0,
@@ -54,7 +60,10 @@ def fit(
     from scnf.runs import Request, resume_run, start_run
 
     use_threads(threads)
-    request = Request(data, labels, seed, recipe, dict(parse_override(item) for item in overrides or []))
+    changes = dict(parse_override(item) for item in overrides or [])
+    if max_minutes is not None:
+        changes["training.max_minutes"] = max_minutes
+    request = Request(data, labels, seed, recipe, changes)
     # A run that was killed before its folder was there has nothing to go on from: it starts.
     run = resume_run(out, request) if resume and out.exists() else start_run(out, request)
     screen = console(json, quiet)
@@ -77,8 +86,8 @@ def _train(run: "Run", checkpoint_every: float, quiet: bool) -> dict[str, Any]:
     try:
         with interrupt_between_steps() as interrupt, FitProgress(training.steps, training.n_init, quiet) as progress:
 
-            def on_step(restart: int, step: int, loss: float) -> None:
-                progress(restart, step, loss)
+            def on_step(restart: int, step: int, loss: float, done: float) -> None:
+                progress(restart, step, loss, done)
                 interrupt.check()
 
             return run.train(on_step, checkpoint_every)
@@ -98,7 +107,8 @@ def _understood(run: "Run") -> Any:
             "rows": f"{len(split.x_train):,} to train on, {len(split.x_test):,} to test; {shape} values, {kind}",
             "labels": f"{split.labelled:,} known, {len(split.x_train) - split.labelled:,} hidden",
             "recipe": f"{run.recipe.name}: {run.recipe.model.f.kind} f, {run.recipe.model.h.kind} h, "
-            f"{training.steps:,} steps × {training.n_init} restart{'s' if training.n_init > 1 else ''}",
+            f"{training.steps:,} steps × {training.n_init} restart{'s' if training.n_init > 1 else ''}"
+            + ("" if training.max_minutes is None else f" in {training.max_minutes:g} minutes at the most"),
             "folder": run.path,
         }
     )

@@ -42,27 +42,28 @@ class FitProgress:
     def __exit__(self, *_: object) -> None:
         self.bar.stop()
 
-    def __call__(self, restart: int, step: int, loss: float) -> None:
+    def __call__(self, restart: int, step: int, loss: float, done: float) -> None:
         """Take in a step, as ``scnf.fit`` reports it."""
         now = time.perf_counter()
-        if now - self.updated < _SECONDS_BETWEEN_UPDATES and step < self.steps:
+        if now - self.updated < _SECONDS_BETWEEN_UPDATES and done < 1:
             return
         self.updated = now
-        done, total = restart * self.steps + step, self.steps * self.restarts
+        total = self.steps * self.restarts
+        completed = round(done * total)
         fields: dict[str, Any] = {
             "restart": restart + 1,
             "step": step,
             "loss": "–" if math.isnan(loss) else f"{loss:.3f}",
         }
         if self.bar.disable:
-            self._print_line(done * _PLAIN_LINES // total, fields)
+            self._print_line(int(done * _PLAIN_LINES), fields)
         elif self.task is None:
             # Steps of an earlier session count as done, not as speed.
             self.task = self.bar.add_task(
-                "", total=total, completed=done, restarts=self.restarts, steps=self.steps, **fields
+                "", total=total, completed=completed, restarts=self.restarts, steps=self.steps, **fields
             )
         else:
-            self.bar.update(self.task, completed=done, **fields)
+            self.bar.update(self.task, completed=completed, **fields)
 
     def _print_line(self, part: int, fields: dict[str, Any]) -> None:
         if part > self.printed:

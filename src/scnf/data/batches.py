@@ -22,7 +22,8 @@ def _seeded(*parts: int) -> torch.Generator:
 
 
 class Batches:
-    """The batch of every step, as a pure function of the seed and the step: a resumed run sees the same rows.
+    """The batch of every step, a pure function of seed and step: a resumed run sees the same rows. Their weights follow
+    the run's progress, which goes by the step too unless time is limited.
 
     Labelled rows make up a chosen share of the batch; the row weights give them the share of the objective that the
     recipe asks for, whatever their share of the batch. Weights of a batch add up to 1.
@@ -46,19 +47,18 @@ class Batches:
         count = min(max(round(size * share), 1), size - 1)
         return {"labelled": count, "hidden": size - count}
 
-    def labelled_weight(self, step: int) -> float:
-        """Return the labelled rows' share of the objective at a step."""
+    def labelled_weight(self, progress: float) -> float:
+        """Return the labelled rows' share of the objective when so much of the run, from 0 to 1, is done."""
         labelled, hidden = len(self.pools["labelled"]), len(self.pools["hidden"])
         if not hidden or not labelled:
             return float(bool(labelled))
         end = self.spec.labelled_weight
         end = labelled / (labelled + hidden) if end is None else end
         start = self.spec.labelled_weight_start
-        decay_steps = self.spec.labelled_decay * self.spec.steps
-        if start is None or step >= decay_steps:
+        if start is None or progress >= self.spec.labelled_decay:
             return end
         # Geometric: every stretch of the decay takes off the same factor.
-        return float(start * (end / start) ** (step / decay_steps))
+        return float(start * (end / start) ** (progress / self.spec.labelled_decay))
 
     def _rows(self, pool: str, step: int) -> Tensor:
         """Return this step's rows of a pool: epoch after epoch, each a new order."""
@@ -79,10 +79,10 @@ class Batches:
             self._orders[pool, epoch] = rows[torch.randperm(len(rows), generator=generator)]
         return self._orders[pool, epoch]
 
-    def __call__(self, step: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Return x ``[B, ...]``, y ``[B]`` and weights ``[B]`` of a step."""
+    def __call__(self, step: int, progress: float | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Return x ``[B, ...]``, y ``[B]`` and weights ``[B]`` of a step; progress goes by the steps if not given."""
         rows = torch.cat([self._rows(pool, step) for pool, count in self.counts.items() if count])
-        weight = self.labelled_weight(step)
+        weight = self.labelled_weight(step / self.spec.steps if progress is None else progress)
         labelled, hidden = self.counts["labelled"], self.counts["hidden"]
         weights = torch.empty(labelled + hidden)
         weights[:labelled] = weight / max(labelled, 1)

@@ -10,11 +10,9 @@ from scnf.training import Fitted, TrainingData, fit
 
 def fit_split(recipe: Recipe, split: Split, seed: int, report: Callable[[float], None]) -> tuple[Fitted, TrainedModel]:
     """Train on a split and return the fit and what a model file holds; ``report`` is told the share that is done."""
-    steps = recipe.training.steps
-    total = steps * recipe.training.n_init
 
-    def on_step(restart: int, step: int, loss: float) -> None:
-        report((restart * steps + step) / total)
+    def on_step(restart: int, step: int, loss: float, done: float) -> None:
+        report(done)
 
     fitted = fit(recipe, TrainingData.of(split), seed, on_step=on_step)
     data = {"name": split.name, "labels": split.labelled, "seed": split.seed}

@@ -19,14 +19,22 @@ from scnf.recipes.schema import Recipe
 from scnf.tensorfile import read_tensors, write_tensors
 from scnf.training.trial import Record, TrainingData, Trial
 
+# Called after each step with the restart, the step, the mean loss of the last recorded stretch and the share of the
+# whole run that is done.
+OnStep = Callable[[int, int, float, float], None]
+
 
 @dataclass
 class Fitted:
-    """A trained model (averaged weights, evaluation mode), its training curve and what it took."""
+    """A trained model (averaged weights, evaluation mode), its training curve and what it took.
+
+    ``objectives`` and ``steps`` hold a value for each restart.
+    """
 
     model: SemiConditionalFlow
     history: list[Record]
     objectives: list[float]
+    steps: list[int]
     seconds: float
     cpu_seconds: float
 
@@ -50,20 +58,25 @@ def fit(
     seed: int = 0,
     checkpoint: Path | None = None,
     resume: bool = False,
-    on_step: Callable[[int, int, float], None] = lambda restart, step, loss: None,
+    on_step: OnStep = lambda restart, step, loss, done: None,
     fabric: Fabric | None = None,
     checkpoint_seconds: float = 20.0,
 ) -> Fitted:
     """Train ``recipe.training.n_init`` models from different starts and return the one with the best objective.
 
+    With ``recipe.training.max_minutes`` the schedule is fitted to that time, shared among the restarts: learning rate
+    and weights follow the clock where it is ahead of the steps, and a restart that would find no time left is not
+    begun. All that happens in here counts, in every session of a resumed run, but for the last objective.
+
     Args:
         recipe: what to build and how to train it.
         data: the rows; hidden labels are -1.
-        seed: fixes the start, the batches and the noise. The same seed gives the same weights on one machine.
+        seed: fixes the start, the batches and the noise. The same seed gives the same weights on one machine, unless
+            time is limited: how many steps it allows is never twice the same.
         checkpoint: where to keep the state of the run, written now and then.
         resume: go on from ``checkpoint`` if it is there; the result is that of an uninterrupted run.
-        on_step: called after each step with the restart, the step and the mean loss of the last recorded stretch. A
-            KeyboardInterrupt that it raises stops the run after a last checkpoint.
+        on_step: called after each step with the restart, the step, the mean loss of the last recorded stretch and the
+            share of the run that is done. A KeyboardInterrupt that it raises stops the run after a last checkpoint.
         fabric: where to run; one CPU or GPU process by default.
         checkpoint_seconds: time between checkpoints.
 
@@ -98,16 +111,20 @@ class _Run:
         self.recipe, self.data, self.seed, self.checkpoint, self.fabric = recipe, data, seed, checkpoint, fabric
         self.best = _Best()
         self.objectives: list[float] = []
+        self.steps: list[int] = []
         self.history: list[Record] = []
         self.trial: Trial | None = None
         self.seconds_before = self.cpu_seconds_before = 0.0
         self.started, self.cpu_started = time.perf_counter(), time.process_time()
         self.saved = time.perf_counter()
 
-    def train(self, on_step: Callable[[int, int, float], None]) -> None:
+    def train(self, on_step: OnStep) -> None:
+        n_init = self.recipe.training.n_init
+
         def after_step(trial: Trial) -> None:
+            loss = trial.history[-1].loss if trial.history else float("nan")
             try:
-                on_step(trial.restart, trial.step, trial.history[-1].loss if trial.history else float("nan"))
+                on_step(trial.restart, trial.step, loss, (trial.restart + trial.progress) / n_init)
             except KeyboardInterrupt:
                 if self.checkpoint:
                     self.save()
@@ -116,10 +133,12 @@ class _Run:
                 self.save()
 
         diverged: DivergedError | None = None
-        while len(self.objectives) < self.recipe.training.n_init:
-            restart = len(self.objectives)
+        while len(self.objectives) < n_init:
             if self.trial is None:
-                self.trial = Trial(self.recipe, self.data, self.seed, restart, self.fabric)
+                seconds = self._seconds_for_a_restart()
+                if seconds is not None and seconds <= 0 and self.objectives:
+                    break
+                self.trial = Trial(self.recipe, self.data, self.seed, len(self.objectives), self.fabric, seconds)
             try:
                 self.trial.run(after_step)
                 objective = self.trial.objective()
@@ -144,14 +163,22 @@ class _Run:
                 weights = {name: value.detach().clone() for name, value in trial.model.state_dict().items()}
             self.best = _Best(objective, weights)
         self.objectives.append(objective)
+        self.steps.append(trial.step)
         self.history.extend(trial.history)
         self.trial = None
+
+    def _seconds_for_a_restart(self) -> float | None:
+        """Return an equal share of the time that is left; a restart that ended early leaves more to the others."""
+        limit = self.recipe.training.max_minutes
+        if limit is None:
+            return None
+        return (60 * limit - self._clocks()[0]) / (self.recipe.training.n_init - len(self.objectives))
 
     def result(self) -> Fitted:
         counts = torch.bincount(self.data.y[self.data.y >= 0], minlength=self.data.classes)
         model = build_model(self.recipe.model, self.data.shape, self.data.classes, counts)
         model.load_state_dict(self.best.weights)
-        return Fitted(model.eval(), self.history, self.objectives, *self._clocks())
+        return Fitted(model.eval(), self.history, self.objectives, self.steps, *self._clocks())
 
     def _clocks(self) -> tuple[float, float]:
         seconds = self.seconds_before + time.perf_counter() - self.started
@@ -173,6 +200,7 @@ class _Run:
         values: dict[str, Any] = {
             "fingerprint": self._fingerprint(),
             "objectives": self.objectives,
+            "steps": self.steps,
             "best_objective": self.best.objective,
             "history": [vars(record) for record in self.history],
             "seconds": seconds,
@@ -189,7 +217,7 @@ class _Run:
         tensors, values = read_tensors(self.checkpoint)
         if values.get("fingerprint") != self._fingerprint():
             raise UserError(f"{self.checkpoint} belongs to another recipe, seed or data set and cannot be resumed")
-        self.objectives = values["objectives"]
+        self.objectives, self.steps = values["objectives"], values["steps"]
         self.best = _Best(values["best_objective"], _under("best.", tensors))
         self.history = [Record(**record) for record in values["history"]]
         self.seconds_before, self.cpu_seconds_before = values["seconds"], values["cpu_seconds"]

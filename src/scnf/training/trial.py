@@ -18,6 +18,7 @@ from scnf.recipes.build import build_model
 from scnf.recipes.schema import Recipe, TrainingSpec
 from scnf.training.ema import WeightAverage
 from scnf.training.losses import classification_loss, em_nll, marginal_nll
+from scnf.training.schedule import Pace, learning_rate
 
 # So many batches in a row without a finite loss and gradient end the run.
 _PATIENCE = 20
@@ -71,13 +72,6 @@ class Record:
     labelled_weight: float
 
 
-def learning_rate(spec: TrainingSpec, step: int) -> float:
-    """Return the rate at a step: linear warm-up, constant until ``decay_start``, then half a cosine down to zero."""
-    warmup = min(1.0, (step + 1) / max(spec.warmup_steps, 1))
-    decayed = max(0.0, (step / spec.steps - spec.decay_start) / (1 - spec.decay_start))
-    return spec.learning_rate * warmup * 0.5 * (1 + math.cos(math.pi * decayed))
-
-
 def training_objective(log_joint: Tensor, y: Tensor, weights: Tensor, spec: TrainingSpec) -> Tensor:
     """Return the scalar to minimise: the weighted likelihood objective and, if asked for, L_clf over labelled rows."""
     if spec.objective == "em":
@@ -106,9 +100,21 @@ def _parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, A
 
 
 class Trial:
-    """A model in training: weights, optimiser, average and position. Deterministic given the seed and restart."""
+    """A model in training: weights, optimiser, average and position.
 
-    def __init__(self, recipe: Recipe, data: TrainingData, seed: int, restart: int, fabric: Fabric):
+    Deterministic given the seed and restart, unless ``seconds`` limits its time.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        data: TrainingData,
+        seed: int,
+        restart: int,
+        fabric: Fabric,
+        seconds: float | None = None,
+    ):
+        self.pace = Pace(recipe.training.steps, seconds)
         self.spec, self.data, self.restart, self.fabric = recipe.training, data, restart, fabric
         self.seed = seed * 1009 + restart
         with torch.random.fork_rng():
@@ -126,10 +132,15 @@ class Trial:
         self._sums = [0.0, 0.0, 0.0]
         self._bad_in_a_row = 0
 
+    @property
+    def progress(self) -> float:
+        """How much of the schedule is done, from 0 to 1."""
+        return self.pace.progress(self.step)
+
     def run(self, after_step: Callable[["Trial"], None] = lambda trial: None) -> None:
         """Train to the end of the schedule; ``after_step`` is called after each step and may raise to stop."""
         with torch.random.fork_rng():
-            while self.step < self.spec.steps:
+            while self.progress < 1:
                 self.take_step()
                 after_step(self)
 
@@ -137,10 +148,11 @@ class Trial:
         """Draw a batch, take one step of the optimiser and record it; a batch without finite values is passed over."""
         # What a layer draws itself (Hutchinson's probes) depends on the step too, so a resumed run repeats it.
         torch.manual_seed(self.seed * 1_000_003 + self.step)
-        rate = learning_rate(self.spec, self.step)
+        progress = self.progress
+        rate = learning_rate(self.spec, self.step, progress)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        x, y, weights = self.fabric.to_device(self.batches(self.step))
+        x, y, weights = self.fabric.to_device(self.batches(self.step, progress))
         loss = training_objective(self.module(x), y, weights, self.spec)
         self.optimizer.zero_grad(set_to_none=True)
         self.fabric.backward(loss)
@@ -154,7 +166,8 @@ class Trial:
         else:
             self._skip_bad_step(loss_value, norm_value)
         self.step += 1
-        self._record(rate)
+        self.pace.take_time()
+        self._record(rate, progress)
 
     def _skip_bad_step(self, loss: float, norm: float) -> None:
         self._bad_in_a_row += 1
@@ -165,13 +178,15 @@ class Trial:
                 f"(now {self.spec.learning_rate:g}) or training.clip (now {self.spec.clip:g}) would help"
             )
 
-    def _record(self, rate: float) -> None:
+    def _record(self, rate: float, before: float) -> None:
         every = max(self.spec.steps // _RECORDS, 1)
-        if self.step % every and self.step < self.spec.steps:
+        # Where time ends the run, its steps may be too few for a curve that counts them.
+        due_by_time = self.pace.seconds is not None and int(self.progress * _RECORDS) > int(before * _RECORDS)
+        if self.step % every and not due_by_time and self.progress < 1:
             return
         loss, norm, count = self._sums
         if count:
-            weight = self.batches.labelled_weight(self.step - 1)
+            weight = self.batches.labelled_weight(before)
             self.history.append(Record(self.restart, self.step, loss / count, norm / count, rate, weight))
         self._sums = [0.0, 0.0, 0.0]
 
@@ -206,6 +221,8 @@ class Trial:
             "history": [asdict(record) for record in self.history],
             "sums": self._sums,
             "bad_in_a_row": self._bad_in_a_row,
+            "seconds": self.pace.seconds,
+            "spent": self.pace.spent,
         }
         return tensors, values
 
@@ -226,3 +243,4 @@ class Trial:
         self.step = values["step"]
         self.history = [Record(**record) for record in values["history"]]
         self._sums, self._bad_in_a_row = values["sums"], values["bad_in_a_row"]
+        self.pace.go_on(values["seconds"], values["spent"])

@@ -1,0 +1,43 @@
+"""How far a training run is, and the learning rate that follows from it."""
+
+import math
+import time
+
+from scnf.recipes.schema import TrainingSpec
+
+
+class Pace:
+    """How far one restart is, from 0 to 1: by its steps and, where its time is limited, by whichever ends first.
+
+    The share of the time is taken after each step and held until the next, so a checkpoint knows it.
+
+    Args:
+        steps: the steps of the whole schedule.
+        seconds: the time that this restart may take; None leaves it to the steps.
+    """
+
+    def __init__(self, steps: int, seconds: float | None = None):
+        self.steps, self.seconds = steps, seconds
+        self.spent = 0.0
+        self._started = time.perf_counter()
+
+    def progress(self, step: int) -> float:
+        """Return how far the restart is before a step."""
+        return min(1.0, max(step / self.steps, self.spent))
+
+    def take_time(self) -> None:
+        """Look at the clock; without a limit it does not matter."""
+        if self.seconds is not None:
+            self.spent = (time.perf_counter() - self._started) / self.seconds
+
+    def go_on(self, seconds: float | None, spent: float) -> None:
+        """Go on where a stopped session was; the time since then does not count."""
+        self.seconds, self.spent = seconds, spent
+        self._started = time.perf_counter() - spent * (seconds or 0.0)
+
+
+def learning_rate(spec: TrainingSpec, step: int, progress: float) -> float:
+    """Return the rate: linear warm-up by steps, constant until ``decay_start``, then half a cosine down to zero."""
+    warmup = min(1.0, (step + 1) / max(spec.warmup_steps, 1))
+    decayed = max(0.0, (progress - spec.decay_start) / (1 - spec.decay_start))
+    return spec.learning_rate * warmup * 0.5 * (1 + math.cos(math.pi * decayed))

@@ -1,0 +1,148 @@
+"""The schedule follows the steps or, where time is limited, the clock."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from scnf.recipes import TrainingSpec
+from scnf.tensorfile import read_tensors
+from scnf.training import Fitted, fit, schedule
+from scnf.training import fit as fit_function
+from scnf.training.schedule import Pace, learning_rate
+from tests.helpers import blobs, same_weights, small_recipe
+
+DATA = blobs()
+
+
+class Clock:
+    """A clock that stands still but for what a test adds."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def process_time(self) -> float:
+        return 0.0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(schedule, "time", clock)
+    monkeypatch.setitem(fit_function.__globals__, "time", clock)
+    return clock
+
+
+def limited_fit(clock: Clock, seconds_a_step: float, checkpoint: Path | None = None, stop_after: int = -1, **training):
+    """Fit for a minute at the most, with steps that take their time."""
+    recipe = small_recipe(max_minutes=1, **training)
+    seen = []
+
+    def on_step(restart: int, step: int, loss: float, done: float) -> None:
+        seen.append(done)
+        if len(seen) == stop_after:
+            raise KeyboardInterrupt
+
+    original = schedule.Pace.take_time
+
+    def take_time(pace: Pace) -> None:
+        clock.now += seconds_a_step
+        original(pace)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schedule.Pace, "take_time", take_time)
+        fitted = fit(recipe, DATA, checkpoint=checkpoint, resume=True, on_step=on_step)
+    return fitted, seen
+
+
+def rates(fitted: Fitted) -> list[float]:
+    return [record.learning_rate for record in fitted.history]
+
+
+def test_learning_rate_schedule():
+    spec = TrainingSpec(learning_rate=0.01, warmup_steps=10, steps=1000)
+    found = [learning_rate(spec, step, step / 1000) for step in range(1000)]
+    assert found[0] == pytest.approx(0.001)
+    assert max(found) == pytest.approx(0.01, rel=1e-3)
+    assert found[500] == pytest.approx(0.005)
+    assert 0 < found[-1] < 1e-6
+    assert all(a >= b for a, b in pairwise(found[10:]))
+    assert learning_rate(TrainingSpec(learning_rate=0.01, warmup_steps=0), 0, 0.0) == pytest.approx(0.01)
+
+
+def test_the_rate_waits_for_its_decay():
+    spec = TrainingSpec(learning_rate=0.01, warmup_steps=0, decay_start=0.6)
+    assert [learning_rate(spec, 9, progress) for progress in (0, 0.6, 0.8, 1)] == pytest.approx([0.01, 0.01, 0.005, 0])
+
+
+@pytest.mark.parametrize(("step", "seconds", "progress"), [(0, 0, 0), (50, 3, 0.5), (20, 7, 0.7), (1, 15, 1)])
+def test_progress_goes_by_whichever_ends_first(clock, step, seconds, progress):
+    pace = Pace(steps=100, seconds=10)
+    clock.now += seconds
+    pace.take_time()
+    assert pace.progress(step) == pytest.approx(progress)
+
+
+def test_without_a_limit_the_clock_does_not_matter(clock):
+    pace = Pace(steps=100)
+    clock.now += 1e9
+    pace.take_time()
+    assert pace.progress(50) == 0.5
+
+
+def test_the_whole_schedule_fits_into_the_time(clock):
+    fitted, seen = limited_fit(clock, 6.0, steps=10_000, learning_rate=0.01, warmup_steps=0, labelled_weight_start=0.9)
+    assert fitted.steps == [10]
+    assert fitted.seconds == 60
+    assert seen == pytest.approx([step / 10 for step in range(1, 11)])
+    spec = TrainingSpec(learning_rate=0.01, warmup_steps=0)
+    assert rates(fitted) == pytest.approx([learning_rate(spec, step, step / 10) for step in range(10)])
+    weights = [record.labelled_weight for record in fitted.history]
+    assert weights[0] == 0.9
+    assert weights[5:] == pytest.approx([10 / 60] * 5)
+
+
+def test_time_to_spare_changes_nothing(clock):
+    limited, _ = limited_fit(clock, 0.1)
+    free = fit(small_recipe(), DATA)
+    assert same_weights(limited.model, free.model)
+    assert limited.history == free.history
+
+
+def test_the_curve_has_points_though_the_steps_are_few(clock):
+    fitted, _ = limited_fit(clock, 0.125, steps=10**6)
+    assert fitted.steps == [480]
+    assert len(fitted.history) == 200
+    assert fitted.history[-1].step == 480
+
+
+def test_restarts_share_the_time_that_is_left(clock):
+    fitted, _ = limited_fit(clock, 5.0, n_init=3, steps=3)
+    assert fitted.steps == [3, 3, 3]
+    fitted, _ = limited_fit(clock, 5.0, n_init=3, steps=1000)
+    assert fitted.steps == [4, 4, 4]
+
+
+def test_a_restart_that_would_have_no_time_is_not_begun(clock):
+    fitted, _ = limited_fit(clock, 50.0, n_init=3, steps=1000)
+    assert fitted.steps == [1, 1]
+    assert len(fitted.objectives) == 2
+
+
+def test_time_between_sessions_does_not_count(clock, tmp_path):
+    checkpoint = tmp_path / "checkpoint.safetensors"
+    with pytest.raises(KeyboardInterrupt):
+        limited_fit(clock, 6.0, checkpoint, stop_after=4, steps=1000)
+    trial = read_tensors(checkpoint)[1]["trial"]
+    assert (trial["step"], trial["seconds"], trial["spent"]) == (4, 60, pytest.approx(0.4))
+    clock.now += 1e6
+    resumed, seen = limited_fit(clock, 6.0, checkpoint, steps=1000)
+    whole, _ = limited_fit(clock, 6.0, steps=1000)
+    assert seen == pytest.approx([0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+    assert resumed.seconds == whole.seconds == 60
+    # Where the clock agrees, so does the run.
+    assert resumed.steps == whole.steps == [10]
+    assert rates(resumed) == pytest.approx(rates(whole))
