@@ -18,6 +18,7 @@ import torch
 
 from scnf.data import Split, find_source
 from scnf.data import load as load_split
+from scnf.data.published import Report, tell_nobody
 from scnf.errors import UserError
 from scnf.evaluation.records import finite, write_record
 from scnf.evaluation.trained import describe, evaluate_on
@@ -35,13 +36,17 @@ METRICS_FILE = "metrics.json"
 
 @dataclass(frozen=True)
 class Request:
-    """What a run is asked to be; None and no overrides leave it to the defaults, or to the run that is resumed."""
+    """What a run is asked to be; None and no overrides leave it to the defaults, or to the run that is resumed.
+
+    ``data_dir`` says where the data are on this machine; it is no part of the run and is not kept.
+    """
 
     data: str | None = None
     labels: int | None = None
     seed: int | None = None
     recipe: str | None = None
     overrides: Mapping[str, Any] | None = None
+    data_dir: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -99,14 +104,14 @@ class Run:
             path.unlink(missing_ok=True)
 
 
-def start_run(path: Path, request: Request) -> Run:
+def start_run(path: Path, request: Request, on_download: Report = tell_nobody) -> Run:
     """Make a new run folder; one that exists already is refused."""
     if path.exists() or path.is_symlink():
         raise UserError(f"{path} exists already; choose another folder, or go on with that run (--resume)")
     if request.data is None:
         raise UserError(f"{path} does not exist yet, and a new run needs a data set (--data)")
     recipe = load_recipe(request.recipe or find_source(request.data).default_recipe, request.overrides)
-    split = load_split(request.data, request.labels, request.seed or 0)
+    split = load_split(request.data, request.labels, request.seed or 0, request.data_dir, on_download)
     check_fit(recipe, split)
     _make_folder(
         path,
@@ -126,7 +131,7 @@ def start_run(path: Path, request: Request) -> Run:
     return Run(path, recipe, split)
 
 
-def resume_run(path: Path, request: Request) -> Run:
+def resume_run(path: Path, request: Request, on_download: Report = tell_nobody) -> Run:
     """Open a run folder to go on with it; a request for anything else than what it holds is refused."""
     for name in (RECIPE_FILE, SPLIT_FILE):
         if not (path / name).is_file():
@@ -139,7 +144,7 @@ def resume_run(path: Path, request: Request) -> Run:
     recipe = load_recipe(path / RECIPE_FILE)
     if request.recipe is not None or request.overrides:
         _refuse_other_recipe(path, recipe, load_recipe(request.recipe or path / RECIPE_FILE, request.overrides))
-    split = load_split(stored["data"], stored["labels"], stored["seed"])
+    split = load_split(stored["data"], stored["labels"], stored["seed"], request.data_dir, on_download)
     if _labelled_rows(split) != stored.get("labelled_rows"):
         raise UserError(f"{path / SPLIT_FILE} names other labelled rows than {stored['data']!r} has here")
     return Run(path, recipe, split)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scnf.cli.options import JsonOption, QuietOption, ThreadsOption, use_threads
+from scnf.cli.options import DataDirOption, JsonOption, QuietOption, ThreadsOption, use_threads
 
 if TYPE_CHECKING:
     from scnf.runs import Run
@@ -17,6 +17,7 @@ def fit(
         str | None,
         typer.Option(metavar="NAME", help="Data set; for all see [bold]scnf data list[/bold].", show_default=False),
     ] = None,
+    data_dir: DataDirOption = None,
     labels: Annotated[
         int | None,
         typer.Option(metavar="N", help="Training labels to keep; the data set's own default if not given."),
@@ -55,6 +56,7 @@ def fit(
 
     [dim]scnf fit --data moons --labels 10 --seed 7 --out runs/m7[/dim]
     """
+    from scnf.cli.download_progress import DownloadProgress
     from scnf.cli.output import console, metrics_table, print_json
     from scnf.recipes import parse_override
     from scnf.runs import Request, resume_run, start_run
@@ -63,14 +65,16 @@ def fit(
     changes = dict(parse_override(item) for item in overrides or [])
     if max_minutes is not None:
         changes["training.max_minutes"] = max_minutes
-    request = Request(data, labels, seed, recipe, changes)
+    request = Request(data, labels, seed, recipe, changes, data_dir)
     # A run that was killed before its folder was there has nothing to go on from: it starts.
-    run = resume_run(out, request) if resume and out.exists() else start_run(out, request)
+    begin = resume_run if resume and out.exists() else start_run
+    with DownloadProgress(quiet) as progress:
+        run = begin(out, request, progress)
     screen = console(json, quiet)
     metrics = run.metrics()
     if metrics is None:
         screen.print(_understood(run))
-        metrics = _train(run, checkpoint_every, quiet)
+        metrics = _train(run, checkpoint_every, quiet, data_dir)
     else:
         run.clean()
         screen.print(f"{out} is finished already.")
@@ -79,7 +83,7 @@ def fit(
     screen.print(metrics_table({**metrics, "out": str(out)}))
 
 
-def _train(run: "Run", checkpoint_every: float, quiet: bool) -> dict[str, Any]:
+def _train(run: "Run", checkpoint_every: float, quiet: bool, data_dir: Path | None) -> dict[str, Any]:
     from scnf.cli.progress import FitProgress, interrupt_between_steps
 
     training = run.recipe.training
@@ -92,7 +96,9 @@ def _train(run: "Run", checkpoint_every: float, quiet: bool) -> dict[str, Any]:
 
             return run.train(on_step, checkpoint_every)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"stopped; `scnf fit --out {run.path} --resume` goes on from here") from None
+        # Run folders hold no paths of the machine, so the data's folder must be named again.
+        named = "" if data_dir is None else f" --data-dir {data_dir}"
+        raise KeyboardInterrupt(f"stopped; `scnf fit --out {run.path} --resume{named}` goes on from here") from None
 
 
 def _understood(run: "Run") -> Any:

@@ -7,6 +7,14 @@ import typer
 
 ModelArgument = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder, or a model file.", show_default=False)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+DataDirOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Where the data set's files are; if not given, SCNF_DATA_DIR and the usual places are searched.",
+        show_default=False,
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors (and the JSON object).")]
 ThreadsOption = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="CPU threads; all cores if not given.", show_default=False)
