@@ -1,8 +1,11 @@
+import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from scnf.data import resume
 from scnf.data.download import download
 from scnf.data.published import FASHION_MNIST, MNIST, TEST_LABELS, TRAIN_IMAGES, Published, tell_nobody
 from scnf.errors import UserError
@@ -114,6 +117,26 @@ def test_a_mirror_with_a_wrong_file_is_passed_over(
     assert complete(tmp_path)
     assert (len(asked(mirror)), asked(other)) == (1, [None])
     assert asked(other, LAST) == []
+
+
+def test_a_mirror_that_does_not_answer_is_not_waited_for(
+    tmp_path: Path, other: Mirror, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(resume, "READ_SECONDS", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts, and says nothing
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        download(published_at(url, other.url, files=FILES), tmp_path / "mnist", tell_nobody)
+        with pytest.raises(UserError, match=rf"tried {url} \(no answer in time\);"):
+            download(published_at(url, files=FILES), tmp_path / "again", tell_nobody)
+    assert complete(tmp_path / "mnist")
+
+
+def test_downloads_side_by_side_are_one(tmp_path: Path, mirror: Mirror):
+    published = published_at(mirror.url, files=FILES)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: download(published, tmp_path, tell_nobody), range(4)))
+    assert complete(tmp_path)
+    assert sorted(mirror.asked) == sorted((name, None) for name in FILES)
 
 
 def test_all_mirrors_down_is_one_sentence(tmp_path: Path, mirror: Mirror, other: Mirror):
