@@ -1,5 +1,6 @@
 """What many tests need: random weights, small data and small recipes."""
 
+from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
@@ -39,6 +40,28 @@ def small_recipe(f: dict[str, Any] | None = None, h: dict[str, Any] | None = Non
         "training": {"steps": 12, "batch_size": 16, "warmup_steps": 2, "labelled_share": 0.25, **training},
     }
     return Recipe.model_validate(values)
+
+
+def tiny_digits_recipe(folder: Path) -> Path:
+    """Write a recipe that fits digits, as images of integers, in a moment."""
+    path = folder / "tiny-digits.toml"
+    path.write_text(
+        """
+name = "tiny-digits"
+[model.f]
+kind = "multiscale"
+levels = [{ channel = 1, keep = 2 }, { channel = 1, keep = 2 }]
+hidden = 4
+[model.h]
+kind = "gaussian"
+[training]
+steps = 2
+batch_size = 32
+n_init = 2
+""",
+        encoding="utf-8",
+    )
+    return path
 
 
 def weights_of(module: nn.Module) -> dict[str, Tensor]:

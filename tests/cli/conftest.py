@@ -8,22 +8,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from scnf.cli.main import app
+from tests.helpers import tiny_digits_recipe
 
 Scnf = Callable[..., Result]
-
-DIGITS_RECIPE = """
-name = "tiny-digits"
-[model.f]
-kind = "multiscale"
-steps = [1, 1]
-keep = [2, 2]
-hidden = 4
-[model.h]
-kind = "gaussian"
-[training]
-steps = 2
-batch_size = 32
-"""
 
 
 def invoke(*arguments: object) -> Result:
@@ -70,8 +57,7 @@ def moons_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def digits_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run on digits, which are integers."""
     folder = tmp_path_factory.mktemp("digits")
-    recipe = folder / "tiny.toml"
-    recipe.write_text(DIGITS_RECIPE)
+    recipe = tiny_digits_recipe(folder)
     arguments = ["fit", "--data", "digits", "--recipe", recipe, "--threads", 1, "--quiet", "--out", folder / "run"]
     assert invoke(*arguments).exit_code == 0
     return folder / "run"

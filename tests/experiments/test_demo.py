@@ -10,33 +10,17 @@ from scnf.evaluation.report import write_report
 from scnf.experiments import demo
 from scnf.experiments.demo import DemoTask, Part, result_rows, result_table, run_part
 from scnf.recipes import load_recipe
-
-DIGITS = """
-name = "tiny-digits"
-[model.f]
-kind = "multiscale"
-steps = [1, 1]
-keep = [2, 2]
-hidden = 4
-[model.h]
-kind = "gaussian"
-[training]
-steps = 2
-batch_size = 32
-n_init = 2
-"""
+from tests.helpers import tiny_digits_recipe
 
 
 @pytest.fixture(scope="module")
 def fitted_demo(tmp_path_factory):
     """Return the folder of a demo of a few steps, and its records."""
     folder = tmp_path_factory.mktemp("demo")
-    recipe = folder / "digits.toml"
-    recipe.write_text(DIGITS, encoding="utf-8")
     toy = load_recipe("toy", {"training.steps": 2, "training.n_init": 1})
     tasks = [
         DemoTask("moons", 10, toy, 0, folder),
-        DemoTask("digits", 100, load_recipe(recipe), 0, folder),
+        DemoTask("digits", 100, load_recipe(tiny_digits_recipe(folder)), 0, folder),
     ]
     return folder, [run_part(task, lambda share: None) for task in tasks]
 
@@ -75,10 +59,8 @@ def test_the_terminal_shows_every_method_for_every_data_set(fitted_demo):
 
 
 def test_the_demo_runs_in_workers_and_replaces_what_was_there(tmp_path, monkeypatch):
-    recipe = tmp_path / "tiny.toml"
-    recipe.write_text(DIGITS, encoding="utf-8")
     (tmp_path / "report.html").write_text("old", encoding="utf-8")
-    results = demo.run(tmp_path, seed=1, parts=[Part("digits", 100, str(recipe))], jobs=1)
+    results = demo.run(tmp_path, seed=1, parts=[Part("digits", 100, str(tiny_digits_recipe(tmp_path)))], jobs=1)
     assert set(results["results"]) == {"digits"}
     assert results["results"]["digits"]["methods"][0]["name"] == "SCNF"
     assert "Real images" in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -11,9 +11,8 @@ from rich.table import Table
 
 from scnf.baselines.sklearn import BASELINES, run_baseline
 from scnf.data import load
-from scnf.evaluation.records import run_record, write_record
-from scnf.evaluation.trained import evaluate_on
-from scnf.experiments.fitting import fit_split
+from scnf.evaluation.records import write_record
+from scnf.experiments.fitting import fit_split, record_of
 from scnf.experiments.pool import Report, one_thread, run_tasks
 from scnf.recipes import Recipe, load_recipe
 
@@ -48,17 +47,12 @@ class DemoTask:
 def run_part(task: DemoTask, report: Report) -> dict[str, Any]:
     """Fit our model and the baselines on one split; write the model and the record and return the record."""
     split = load(task.data, task.labels, task.seed)
-    fitted, trained = fit_split(task.recipe, split, task.seed, report)
-    record = run_record(
+    fitted, trained = fit_split(task.recipe, split, report)
+    record = record_of(
         "demo",
-        task.recipe,
-        {"name": task.data, "labels": task.labels, "seed": task.seed, "rows": len(split.x_train)},
-        evaluate_on(trained, split),
-        fitted.seconds,
-        cpu_seconds=fitted.cpu_seconds,
-        parameters=fitted.parameters,
-        objectives=fitted.objectives,
-        seed=task.seed,
+        fitted,
+        trained,
+        split,
         history=[vars(point) for point in fitted.history],
         baselines=[asdict(run_baseline(name, split)) for name in BASELINES],
     )

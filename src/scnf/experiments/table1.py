@@ -10,10 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from scnf.data import load
-from scnf.evaluation.records import run_record, write_record
-from scnf.evaluation.trained import evaluate_on
+from scnf.evaluation.records import write_record
 from scnf.experiments import Options, choose
-from scnf.experiments.fitting import fit_split
+from scnf.experiments.fitting import fit_split, record_of
 from scnf.experiments.pool import Report, one_thread, run_tasks
 from scnf.recipes import Recipe, load_recipe
 
@@ -81,18 +80,8 @@ def record_is_of(record: dict[str, Any], recipe: Recipe) -> bool:
 def run_fit(task: FitTask, report: Report) -> None:
     """Fit, evaluate and write the model (first seed) and the record; the record comes last and says all is there."""
     split = load(task.data, LABELS, task.seed)
-    fitted, trained = fit_split(task.recipe, split, task.seed, report)
-    record = run_record(
-        NAME,
-        task.recipe,
-        {"name": task.data, "labels": LABELS, "seed": task.seed},
-        evaluate_on(trained, split),
-        fitted.seconds,
-        cpu_seconds=fitted.cpu_seconds,
-        parameters=fitted.parameters,
-        objectives=fitted.objectives,
-        seed=task.seed,
-    )
+    fitted, trained = fit_split(task.recipe, split, report)
+    record = record_of(NAME, fitted, trained, split)
     task.record_path.parent.mkdir(parents=True, exist_ok=True)
     if task.model_path is not None:
         trained.save(task.model_path)
