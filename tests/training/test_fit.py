@@ -4,13 +4,12 @@ import pytest
 import torch
 from lightning_fabric import Fabric
 
-from scnf.bijections import ContextAffine
 from scnf.errors import UserError
 from scnf.evaluation.metrics import error_percent
 from scnf.tensorfile import read_tensors
 from scnf.training import DivergedError, TrainingData, fit
 from scnf.training import trial as trial_module
-from scnf.training.trial import Trial, _parameter_groups
+from scnf.training.trial import Trial
 from tests.helpers import blobs, same_weights, small_recipe
 
 DATA = blobs()
@@ -138,20 +137,6 @@ def test_a_run_that_never_saw_a_finite_loss_is_no_success(monkeypatch):
     monkeypatch.setattr(Trial, "objective", lambda trial: math.nan)
     with pytest.raises(DivergedError, match="diverged"):
         fit(small_recipe(steps=2), DATA)
-
-
-def test_weight_decay_touches_the_nets_alone():
-    recipe = small_recipe(f={"kind": "coupling", "steps": 2, "hidden": [8]}, weight_decay=0.5)
-    model = Trial(recipe, DATA, 0, 0, Fabric(devices=1, accelerator="cpu")).model
-    groups = _parameter_groups(model, 0.5)
-    names = {id(parameter): name for name, parameter in model.named_parameters()}
-    decayed, free = ({names[id(p)] for p in group["params"]} for group in groups)
-    assert [group["weight_decay"] for group in groups] == [0.5, 0.0]
-    assert decayed | free == set(names.values())
-    assert decayed
-    assert all(".net." in name and name.endswith(".weight") for name in decayed)
-    assert any(isinstance(module, ContextAffine) for module in model.modules())
-    assert all(".net." not in name or name.endswith("bias") for name in free)
 
 
 def test_on_step_hears_of_every_step():

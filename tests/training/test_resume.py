@@ -61,8 +61,9 @@ def test_resumed_run_is_bit_identical(checkpoint, whole, restart, step):
         small_recipe(f={"kind": "ffjord", "hidden": 8, "solver_steps": 2, "trace": "hutchinson"}, steps=6),
         small_recipe(objective="em", clf_weight=0.1, ema=0.5, steps=6),
         small_recipe(h={"kind": "gaussian"}, weight_decay=0.1, steps=6),
+        small_recipe(optimizer="adamax", decay="linear", ema=0.0, steps=6),
     ],
-    ids=["hutchinson", "em", "gaussian"],
+    ids=["hutchinson", "em", "gaussian", "adamax"],
 )
 def test_other_recipes_resume_as_well(checkpoint, recipe):
     stopped(checkpoint, 0, 4, recipe)

@@ -78,6 +78,12 @@ def test_the_rate_waits_for_its_decay():
     assert [learning_rate(spec, 9, progress) for progress in (0, 0.6, 0.8, 1)] == pytest.approx([0.01, 0.01, 0.005, 0])
 
 
+def test_the_rate_may_fall_in_a_straight_line():
+    spec = TrainingSpec(learning_rate=0.01, warmup_steps=0, decay="linear")
+    found = [learning_rate(spec, 9, progress) for progress in (0, 0.25, 0.5, 0.9, 1)]
+    assert found == pytest.approx([0.01, 0.0075, 0.005, 0.001, 0])
+
+
 @pytest.mark.parametrize(("step", "seconds", "progress"), [(0, 0, 0), (50, 3, 0.5), (20, 7, 0.7), (1, 15, 1)])
 def test_progress_goes_by_whichever_ends_first(clock, step, seconds, progress):
     pace = Pace(steps=100, seconds=10)

@@ -37,7 +37,10 @@ class Pace:
 
 
 def learning_rate(spec: TrainingSpec, step: int, progress: float) -> float:
-    """Return the rate: linear warm-up by steps, constant until ``decay_start``, then half a cosine down to zero."""
+    """Return the rate: linear warm-up by steps, constant until ``decay_start``, then down to zero, as half a cosine or
+    in a straight line.
+    """
     warmup = min(1.0, (step + 1) / max(spec.warmup_steps, 1))
     decayed = max(0.0, (progress - spec.decay_start) / (1 - spec.decay_start))
-    return spec.learning_rate * warmup * 0.5 * (1 + math.cos(math.pi * decayed))
+    left = 1 - decayed if spec.decay == "linear" else 0.5 * (1 + math.cos(math.pi * decayed))
+    return spec.learning_rate * warmup * left

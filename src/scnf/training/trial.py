@@ -9,7 +9,6 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
-from scnf.bijections import ContextAffine
 from scnf.data import Split
 from scnf.data.batches import Batches, dequantize
 from scnf.errors import DivergedError, UserError
@@ -18,6 +17,7 @@ from scnf.recipes.build import build_model
 from scnf.recipes.schema import Recipe, TrainingSpec
 from scnf.training.ema import WeightAverage
 from scnf.training.losses import classification_loss, em_nll, marginal_nll
+from scnf.training.optimizer import make_optimizer
 from scnf.training.schedule import Pace, learning_rate
 
 # So many batches in a row without a finite loss and gradient end the run.
@@ -85,20 +85,6 @@ def training_objective(log_joint: Tensor, y: Tensor, weights: Tensor, spec: Trai
     return loss
 
 
-def _parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    """Decay the weights of the nets alone: a decayed scale or rotation would be a prior on the flow itself."""
-    of_the_flow = {
-        id(p) for module in model.modules() if isinstance(module, ContextAffine) for p in module.parameters()
-    }
-    decayed = {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear | nn.Conv2d)}
-    decayed -= of_the_flow
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    return [
-        {"params": [p for p in parameters if id(p) in decayed], "weight_decay": weight_decay},
-        {"params": [p for p in parameters if id(p) not in decayed], "weight_decay": 0.0},
-    ]
-
-
 class Trial:
     """A model in training: weights, optimiser, average and position.
 
@@ -122,9 +108,7 @@ class Trial:
             counts = torch.bincount(data.y[data.y >= 0], minlength=data.classes)
             self.model: SemiConditionalFlow = build_model(recipe.model, data.shape, data.classes, counts)
             self.model.initialize(data.continuous(), data.y)
-        groups = _parameter_groups(self.model, self.spec.weight_decay)
-        optimizer = torch.optim.AdamW(groups, lr=self.spec.learning_rate, betas=self.spec.betas, fused=True)
-        self.module, self.optimizer = fabric.setup(self.model, optimizer)
+        self.module, self.optimizer = fabric.setup(self.model, make_optimizer(self.model, self.spec))
         self.average = WeightAverage(self.model, self.spec.ema)
         self.batches = Batches(data.x, data.y, self.spec, self.seed, data.levels)
         self.step = 0
