@@ -1,6 +1,7 @@
 """A run that is stopped at any time goes on to the result of a run that is not."""
 
 import json
+import random
 import shutil
 import signal
 import subprocess
@@ -14,41 +15,67 @@ import pytest
 import scnf.runs
 from scnf.cli.progress import FitProgress
 from scnf.modelfile import MODEL_FILE
-from scnf.runs import CHECKPOINT_FILE, METRICS_FILE
+from scnf.runs import CHECKPOINT_FILE, HISTORY_FILE, METRICS_FILE
 from tests.cli.conftest import fit_options, invoke, invoke_json, refusal
 
 _PROGRAM = [sys.executable, "-c", "from scnf.cli.main import main; main()"]
 _CLOCKS = ("seconds", "minutes", "cpu_seconds", "out")
 
 
-def outcome(folder: Path) -> tuple[bytes, dict[str, Any]]:
-    """Return the model file and the metrics, without what the clock says."""
+def outcome(folder: Path) -> tuple[bytes, bytes, dict[str, Any]]:
+    """Return the model file, the training curve and the metrics, without what the clock says."""
     metrics = json.loads((folder / METRICS_FILE).read_text())
     without_clocks = {key: value for key, value in metrics.items() if key not in _CLOCKS}
-    return (folder / MODEL_FILE).read_bytes(), without_clocks
+    return (folder / MODEL_FILE).read_bytes(), (folder / HISTORY_FILE).read_bytes(), without_clocks
 
 
-def long_fit(out: str) -> list[str]:
+def long_fit(out: str | Path) -> list[str]:
     small = ["--set", "model.f.hidden=8", "--set", "model.h.hidden=8", "--set", "training.n_init=2"]
     return fit_options("--out", out, *small, "--set", "training.steps=100")
 
 
-def test_after_a_kill_the_run_goes_on_to_the_same_result(folder: Path):
-    whole = subprocess.run([*_PROGRAM, *long_fit("whole"), "--json"], capture_output=True, text=True, check=True)
-    assert json.loads(whole.stdout)["out"] == "whole"
-    assert whole.stderr == ""
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+    """The folder of a run that nothing stopped, and the seconds that the program took."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    started = time.monotonic()
+    program = subprocess.run([*_PROGRAM, *long_fit(folder), "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(program.stdout)["out"] == str(folder)
+    assert program.stderr == ""
+    return folder, time.monotonic() - started
 
-    killed = subprocess.Popen([*_PROGRAM, *long_fit("killed"), "--checkpoint-every", "0"])
-    while not (folder / "killed" / CHECKPOINT_FILE).is_file() and killed.poll() is None:
+
+def kill(program: subprocess.Popen[bytes]) -> None:
+    program.send_signal(signal.SIGKILL)
+    assert program.wait() == -signal.SIGKILL
+
+
+def check_same(resumed: Path, whole: Path) -> None:
+    assert outcome(resumed) == outcome(whole)
+    assert {path.name for path in resumed.iterdir()} == {path.name for path in whole.iterdir()}
+
+
+def test_after_a_kill_while_training_the_run_goes_on_to_the_same_result(folder: Path, whole: tuple[Path, float]):
+    program = subprocess.Popen([*_PROGRAM, *long_fit("run"), "--checkpoint-every", "0"])
+    while not (folder / "run" / CHECKPOINT_FILE).is_file() and program.poll() is None:
         time.sleep(0.01)
     time.sleep(0.1)
-    killed.send_signal(signal.SIGKILL)
-    assert killed.wait() == -signal.SIGKILL
-    assert not (folder / "killed" / METRICS_FILE).exists()
+    kill(program)
+    assert not (folder / "run" / METRICS_FILE).exists()
+    assert invoke("fit", "--out", "run", "--resume", "--quiet").exit_code == 0
+    check_same(folder / "run", whole[0])
 
-    assert invoke("fit", "--out", "killed", "--resume", "--quiet").exit_code == 0
-    assert outcome(folder / "killed") == outcome(folder / "whole")
-    assert {path.name for path in (folder / "killed").iterdir()} == {path.name for path in (folder / "whole").iterdir()}
+
+def test_kills_at_random_moments_change_nothing(folder: Path, whole: tuple[Path, float]):
+    moments = [random.uniform(0, whole[1]) for _ in range(3)]
+    for moment in moments:
+        program = subprocess.Popen([*_PROGRAM, *long_fit("run"), "--resume", "--checkpoint-every", "0"])
+        try:
+            program.wait(moment)
+        except subprocess.TimeoutExpired:
+            kill(program)
+    assert invoke(*long_fit("run"), "--resume").exit_code == 0, moments
+    check_same(folder / "run", whole[0])
 
 
 class Killed(BaseException):
