@@ -45,7 +45,7 @@ ODE = (3,)
 class OpenDynamics(MLPDynamics):
     """The same field without its closed form: the divergence must come from autograd."""
 
-    def divergence(self, t: Tensor, x: Tensor, context: Tensor | None = None) -> None:  # type: ignore[override]
+    def with_divergence(self, context: Tensor | None = None) -> None:  # type: ignore[override]
         return None
 
 

@@ -38,7 +38,7 @@ def test_closed_form_divergence_is_that_of_autograd(context_features):
     field = dynamics(features=5, context=context_features)
     x, t = torch.randn(6, 5).double(), torch.tensor(0.3).double()
     context = torch.randn(6, context_features).double() if context_features else None
-    velocity, divergence = field.divergence(t, x, context)
+    velocity, divergence = field.with_divergence(context)(t, x)
     assert torch.equal(velocity, field(t, x, context))
     for row in range(6):
         given = None if context is None else context[row : row + 1]

@@ -1,15 +1,18 @@
 """Continuous flows: FFJORD, and with a context the paper's conditional FFJORD (Appendix C)."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torchdiffeq import odeint, odeint_adjoint
 
-from scnf.bijections.base import Bijection
+from scnf.bijections.base import Bijection, in_blocks, over_blocks
 
 Trace = Literal["auto", "exact", "hutchinson"]
+Field = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 FIXED_STEP_SOLVERS = ("euler", "midpoint", "rk4")
 ADAPTIVE_SOLVERS = ("dopri5", "bosh3", "dopri8")
 # Above this many dimensions "auto" estimates the trace of a net that has no closed form.
@@ -23,9 +26,16 @@ class Dynamics(nn.Module, ABC):
     def forward(self, t: Tensor, x: Tensor, context: Tensor | None = None) -> Tensor:
         """Return the velocity, of x's shape."""
 
-    def divergence(self, t: Tensor, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor] | None:
-        """Return velocity and divergence ``[B]`` in closed form, or None where there is none."""
+    def with_divergence(self, context: Tensor | None = None) -> Field | None:
+        """Return the field (t, x) → (velocity, divergence ``[B]``) in closed form, or None where there is none.
+
+        A solver calls it many times with one context, so what does not depend on t and x is computed here, once.
+        """
         return None
+
+
+def _add(hidden: Tensor, offset: Tensor) -> Tensor:
+    return (in_blocks(hidden, len(offset)) + over_blocks(offset, hidden)).flatten(0, 1)
 
 
 class MLPDynamics(Dynamics):
@@ -46,24 +56,37 @@ class MLPDynamics(Dynamics):
         nn.init.zeros_(self.head.weight)
         nn.init.zeros_(self.head.bias)
 
-    def _hidden(self, t: Tensor, x: Tensor, context: Tensor | None) -> tuple[Tensor, Tensor]:
-        offset = self.extra.weight[:, 0] * t
+    def _hidden(self, context: Tensor | None) -> Field:
+        """Return (t, x) → the two hidden layers."""
+        by_time, by_context = self.extra.weight.split([1, self.context_features], dim=1)
+        first_by_time, second_by_time = by_time[:, 0].chunk(2)
+        offsets: tuple[Tensor, ...] | None = None
         if self.context_features:
             if context is None:
                 raise ValueError("these dynamics were built with a context and are called without one")
-            offset = offset + context @ self.extra.weight[:, 1:].T
-        first_offset, second_offset = offset.chunk(2, dim=-1)
-        first = torch.tanh(self.first(x) + first_offset)
-        return first, torch.tanh(self.second(first) + second_offset)
+            offsets = (context @ by_context.T).chunk(2, dim=1)
+
+        def hidden(t: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+            first = F.linear(x, self.first.weight, self.first.bias + t * first_by_time)
+            first = torch.tanh(first if offsets is None else first + offsets[0])
+            second = F.linear(first, self.second.weight, self.second.bias + t * second_by_time)
+            return first, torch.tanh(second if offsets is None else second + offsets[1])
+
+        return hidden
 
     def forward(self, t: Tensor, x: Tensor, context: Tensor | None = None) -> Tensor:
-        return cast(Tensor, self.head(self._hidden(t, x, context)[1]))
+        return cast(Tensor, self.head(self._hidden(context)(t, x)[1]))
 
-    def divergence(self, t: Tensor, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        first, second = self._hidden(t, x, context)
+    def with_divergence(self, context: Tensor | None = None) -> Field:
+        hidden = self._hidden(context)
         product = self.second.weight * (self.first.weight @ self.head.weight).T
-        divergence = (((1 - second.square()) @ product) * (1 - first.square())).sum(1)
-        return self.head(second), divergence
+
+        def field(t: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+            first, second = hidden(t, x)
+            divergence = (((1 - second.square()) @ product) * (1 - first.square())).sum(1)
+            return self.head(second), divergence
+
+        return field
 
 
 class _System(nn.Module):
@@ -75,14 +98,14 @@ class _System(nn.Module):
         self.trace = flow.trace
         if self.trace == "auto":
             self.trace = "exact" if x[0].numel() <= _LARGEST_EXACT_TRACE else "hutchinson"
-        self.closed_form_allowed = flow.trace != "hutchinson"
+        closed_form = None if flow.trace == "hutchinson" else self.dynamics.with_divergence(context)
+        self.field: Field = closed_form or self._differentiate
         # One noise for the whole solve: the ODE stays deterministic, as adaptive solvers need.
         self.noise = torch.empty_like(x).bernoulli_(0.5) * 2 - 1 if self.trace == "hutchinson" else None
 
     def forward(self, t: Tensor, state: Tensor) -> Tensor:
         x = state[:, :-1].unflatten(1, self.shape)
-        closed_form = self.dynamics.divergence(t, x, self.context) if self.closed_form_allowed else None
-        velocity, divergence = closed_form or self._differentiate(t, x)
+        velocity, divergence = self.field(t, x)
         return torch.cat([velocity.flatten(1), divergence[:, None]], dim=1)
 
     def _differentiate(self, t: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
