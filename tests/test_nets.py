@@ -45,3 +45,41 @@ def test_an_mlp_without_hidden_layers_is_linear():
     net = randomize(MLP(2, 3, []))
     a, b = torch.randn(4, 2), torch.randn(4, 2)
     torch.testing.assert_close(net(a) + net(b), net(a + b) + net(torch.zeros(1, 2)))
+
+
+@pytest.mark.parametrize("index", [0, 1, 2], ids=["mlp", "residual", "resnet"])
+@pytest.mark.parametrize("context", [0, 2])
+def test_every_context_at_once_is_one_after_the_other(index, context):
+    net, shape, _ = nets(context)[index]
+    randomize(net).double()
+    x, contexts = torch.randn(4, *shape).double(), torch.randn(3, 2).double()
+    expected = torch.cat([net(x, each.expand(4, -1)) for each in contexts])
+    torch.testing.assert_close(net(x, contexts, every=True), expected)
+
+
+@pytest.mark.parametrize("index", [0, 1, 2], ids=["mlp", "residual", "resnet"])
+def test_the_first_layer_sees_a_row_once_for_all_contexts(index):
+    net, shape, _ = nets(2)[index]
+    first = net.hidden[0] if isinstance(net, MLP) else net.stem
+    seen = []
+    first.register_forward_hook(lambda module, inputs, output: seen.append(len(output)))
+    assert len(net(torch.randn(4, *shape), torch.eye(2), every=True)) == 8
+    assert seen == [4]
+
+
+def test_an_mlp_without_hidden_layers_repeats_its_rows():
+    net, x = randomize(MLP(2, 3, [])), torch.randn(4, 2)
+    assert torch.equal(net(x, torch.eye(2), every=True), net(x).repeat(2, 1))
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_convolutions_work_with_channels_last(channels):
+    net, formats = ConvResNet(channels, 5, 8, 2), []
+    for convolution in [module for module in net.modules() if isinstance(module, torch.nn.Conv2d)]:
+        assert convolution.weight.is_contiguous(memory_format=torch.channels_last)
+        convolution.register_forward_hook(
+            lambda module, inputs, output: formats.append(output.is_contiguous(memory_format=torch.channels_last))
+        )
+    net(torch.randn(2, channels, 6, 6))
+    assert all(formats)
+    assert len(formats) == 6

@@ -150,6 +150,28 @@ def test_output_depends_on_the_context(case: Case):
     assert ((ladj - other_ladj).abs() > 1e-6).all()
 
 
+@every_case
+def test_all_contexts_at_once_are_one_after_the_other(case: Case):
+    layer, (x, _) = case.layer(), case.inputs(4)
+    contexts = torch.randn(3, case.context or 2, dtype=x.dtype)
+    z, ladj = layer.forward_all(x, contexts)
+    single = [layer(x, context.expand(len(x), -1)) for context in contexts]
+    close(z, torch.cat([one[0] for one in single]), case.tolerance())
+    close(ladj, torch.cat([one[1] for one in single]), case.tolerance())
+
+
+@with_context
+def test_a_context_may_serve_a_block_of_rows(case: Case):
+    layer, (x, contexts) = case.layer(), case.inputs(6)
+    assert contexts is not None
+    contexts = contexts[:3]
+    for function in (layer, layer.inverse):
+        expected = function(x, contexts.repeat_interleave(2, dim=0))
+        for actual, row_by_row in zip(function(x, contexts), expected, strict=True):
+            close(actual, row_by_row, case.tolerance())
+        x = expected[0].detach()
+
+
 @with_context
 def test_a_missing_context_is_refused(case: Case):
     layer, (x, _) = case.layer(), case.inputs()

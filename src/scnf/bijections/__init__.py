@@ -1,11 +1,12 @@
 """Invertible layers. One signature for all: ``forward(x, context=None) -> (z, ladj)`` and ``inverse``."""
 
 from scnf.bijections.actnorm import ActNorm, ContextAffine, Standardize
-from scnf.bijections.base import Bijection, Chain, Inverse
+from scnf.bijections.base import Bijection
+from scnf.bijections.chain import Chain, Inverse
 from scnf.bijections.continuous import FFJORD, Dynamics, MLPDynamics
 from scnf.bijections.coupling import AffineMap, Coupling, ElementwiseMap, SplineMap, TwoWayCoupling
 from scnf.bijections.elementwise import BackgroundLogit, Logit
-from scnf.bijections.linear import InvertibleLinear, LULinear, PrincipalComponents
+from scnf.bijections.linear import ChannelLinear, InvertibleLinear, LULinear, PrincipalComponents
 from scnf.bijections.masks import ChannelMask, CheckerboardMask, Mask
 from scnf.bijections.reshape import FactorOut, Flatten, Squeeze
 
@@ -16,6 +17,7 @@ __all__ = [
     "BackgroundLogit",
     "Bijection",
     "Chain",
+    "ChannelLinear",
     "ChannelMask",
     "CheckerboardMask",
     "ContextAffine",

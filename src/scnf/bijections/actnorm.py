@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from scnf.bijections.base import Bijection, over_channels, pixels, same_for_all, sum_per_row
+from scnf.bijections.base import Bijection, in_blocks, over_blocks, over_channels, pixels, same_for_all
 
 _SMALLEST_STD = 1e-6
 
@@ -56,19 +56,24 @@ class ContextAffine(Bijection):
         self.shift_and_log_scale = nn.Linear(context_features, 2 * channels, bias=False)
         nn.init.zeros_(self.shift_and_log_scale.weight)
 
-    def _parameters_for(self, x: Tensor, context: Tensor | None) -> tuple[Tensor, Tensor]:
+    def _parameters_for(self, context: Tensor | None) -> tuple[Tensor, Tensor]:
         if context is None:
             raise ValueError("ContextAffine needs a context")
         shift, log_scale = self.shift_and_log_scale(context).chunk(2, dim=1)
-        return over_channels(shift, x), over_channels(log_scale, x).expand_as(x)
+        return shift, log_scale
 
     def forward(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        shift, log_scale = self._parameters_for(x, context)
-        return x * log_scale.exp() + shift, sum_per_row(log_scale)
+        shift, log_scale = self._parameters_for(context)
+        z = in_blocks(x, len(shift)) * over_blocks(log_scale.exp(), x) + over_blocks(shift, x)
+        return z.flatten(0, 1), self._ladj(x, log_scale)
 
     def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        shift, log_scale = self._parameters_for(z, context)
-        return (z - shift) * (-log_scale).exp(), -sum_per_row(log_scale)
+        shift, log_scale = self._parameters_for(context)
+        x = (in_blocks(z, len(shift)) - over_blocks(shift, z)) * over_blocks((-log_scale).exp(), z)
+        return x.flatten(0, 1), -self._ladj(z, log_scale)
+
+    def _ladj(self, x: Tensor, log_scale: Tensor) -> Tensor:
+        return (log_scale.sum(1) * pixels(x)).repeat_interleave(len(x) // len(log_scale))
 
 
 class Standardize(Bijection):

@@ -1,11 +1,10 @@
-"""What every invertible layer is, and the two ways to put layers together.
+"""What every invertible layer is.
 
 ``forward`` always maps data to latents and ``inverse`` maps latents to data. Both return the log-determinant of
 their own Jacobian, ``ladj``, as a fresh ``[B]`` tensor.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from typing import cast
 
 from torch import Tensor, nn
@@ -17,7 +16,8 @@ class Bijection(nn.Module, ABC):
     """An invertible map z = b(x; context) with a tractable log-determinant.
 
     Shapes: ``x`` is ``[B, *shape]``, ``context`` is ``[B, C]`` or None, ``z`` is ``[B, *forward_shape(shape)]`` and
-    ``ladj`` is ``[B]``. Layers that do not use a context ignore it.
+    ``ladj`` is ``[B]``. Layers that do not use a context ignore it. A context of K rows, where K divides B, serves K
+    equal blocks of rows: row k the k-th block.
     """
 
     @abstractmethod
@@ -27,6 +27,13 @@ class Bijection(nn.Module, ABC):
     @abstractmethod
     def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Map latents to data: x and log|det dx/dz|."""
+
+    def forward_all(self, x: Tensor, contexts: Tensor) -> tuple[Tensor, Tensor]:
+        """Map every row under every context: z ``[K · B, ...]`` and ladj ``[K · B]``, block k under context k.
+
+        Layers that can do some of it once for all contexts say so by a method of their own.
+        """
+        return cast(tuple[Tensor, Tensor], self(repeat_rows(x, len(contexts)), contexts))
 
     def forward_shape(self, shape: Shape) -> Shape:
         """Return the shape of one latent for data of the given shape (without the batch)."""
@@ -38,64 +45,6 @@ class Bijection(nn.Module, ABC):
         Only this method changes a layer's state; ``forward`` and ``inverse`` never do.
         """
         return cast(Tensor, self(x, context)[0])
-
-
-class Chain(Bijection):
-    """Layers applied one after the other: z = b_n(… b_2(b_1(x))), the log-determinants added.
-
-    Example:
-        >>> import torch
-        >>> from scnf.bijections import ActNorm, Chain, InvertibleLinear
-        >>> flow = Chain(ActNorm(2), InvertibleLinear(2))
-        >>> z, ladj = flow(torch.randn(5, 2))
-        >>> tuple(z.shape), tuple(ladj.shape)
-        ((5, 2), (5,))
-    """
-
-    def __init__(self, *layers: Bijection):
-        super().__init__()
-        self.layers = nn.ModuleList(layers)
-
-    def _each(self) -> Iterable[Bijection]:
-        return cast(Iterable[Bijection], self.layers)
-
-    def forward(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        total = zero_ladj(x)
-        for layer in self._each():
-            x, ladj = layer(x, context)
-            total = total + ladj
-        return x, total
-
-    def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        total = zero_ladj(z)
-        for layer in reversed(list(self._each())):
-            z, ladj = layer.inverse(z, context)
-            total = total + ladj
-        return z, total
-
-    def forward_shape(self, shape: Shape) -> Shape:
-        for layer in self._each():
-            shape = layer.forward_shape(shape)
-        return shape
-
-    def initialize(self, x: Tensor, context: Tensor | None = None) -> Tensor:
-        for layer in self._each():
-            x = layer.initialize(x, context)
-        return x
-
-
-class Inverse(Bijection):
-    """A shape-preserving layer run backwards: z = b⁻¹(x)."""
-
-    def __init__(self, layer: Bijection):
-        super().__init__()
-        self.layer = layer
-
-    def forward(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        return self.layer.inverse(x, context)
-
-    def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        return cast(tuple[Tensor, Tensor], self.layer(z, context))
 
 
 def zero_ladj(x: Tensor) -> Tensor:
@@ -110,7 +59,23 @@ def same_for_all(ladj: Tensor, x: Tensor) -> Tensor:
 
 def sum_per_row(values: Tensor) -> Tensor:
     """Sum everything but the batch: ``[B, ...]`` to ``[B]``."""
-    return values.flatten(1).sum(1)
+    # Not flattened: that would copy images whose channels come last.
+    return values.sum(tuple(range(1, values.dim())))
+
+
+def repeat_rows(x: Tensor, times: int) -> Tensor:
+    """Return so many copies of x as blocks of rows: ``[B, ...]`` to ``[times · B, ...]``."""
+    return x.repeat(times, *[1] * (x.dim() - 1))
+
+
+def in_blocks(x: Tensor, count: int) -> Tensor:
+    """View the rows of x as equal blocks: ``[B, ...]`` to ``[count, B / count, ...]``; ``flatten(0, 1)`` leads back."""
+    return x.unflatten(0, (count, len(x) // max(count, 1)))
+
+
+def over_blocks(values: Tensor, x: Tensor) -> Tensor:
+    """View ``[K, C]`` values so that row k broadcasts against the k-th of K blocks of x ``[B, C, ...]``."""
+    return over_channels(values, x)[:, None]
 
 
 def pixels(x: Tensor) -> int:

@@ -35,6 +35,7 @@ class Dynamics(nn.Module, ABC):
 
 
 def _add(hidden: Tensor, offset: Tensor) -> Tensor:
+    """Add a row of offsets to each block of rows."""
     return (in_blocks(hidden, len(offset)) + over_blocks(offset, hidden)).flatten(0, 1)
 
 
@@ -68,9 +69,9 @@ class MLPDynamics(Dynamics):
 
         def hidden(t: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
             first = F.linear(x, self.first.weight, self.first.bias + t * first_by_time)
-            first = torch.tanh(first if offsets is None else first + offsets[0])
+            first = torch.tanh(first if offsets is None else _add(first, offsets[0]))
             second = F.linear(first, self.second.weight, self.second.bias + t * second_by_time)
-            return first, torch.tanh(second if offsets is None else second + offsets[1])
+            return first, torch.tanh(second if offsets is None else _add(second, offsets[1]))
 
         return hidden
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from zuko.transforms import MonotonicRQSTransform
 
-from scnf.bijections.base import Bijection
+from scnf.bijections.base import Bijection, repeat_rows
 from scnf.bijections.masks import ChannelMask, Mask
 
 ScaleMap = Literal["sigmoid", "exp", "tanh"]
@@ -58,7 +58,7 @@ class AffineMap(ElementwiseMap):
     def forward(self, x: Tensor, parameters: Tensor) -> tuple[Tensor, Tensor]:
         s, t = parameters.chunk(2, dim=1)
         log_scale = self._log_scale(s)
-        return x * log_scale.exp() + t, log_scale
+        return torch.addcmul(t, x, log_scale.exp()), log_scale
 
     def inverse(self, z: Tensor, parameters: Tensor) -> tuple[Tensor, Tensor]:
         s, t = parameters.chunk(2, dim=1)
@@ -97,7 +97,8 @@ class Coupling(Bijection):
     """z₁ = x₁, z₂ = map(x₂; net(x₁, context)): the (conditional) coupling layer.
 
     With the label as context this is the paper's conditional coupling layer: s and t see x₁ and y.
-    ``net(seen, context)`` returns ``[B, map.size · moved_channels, ...]``.
+    ``net(seen, context)`` returns ``[B, map.size · moved_channels, ...]``, and ``net(seen, contexts, every=True)`` the
+    same for every row under every context, as ``forward_all`` does.
     Reference: Dinh et al., Real NVP (2016); Atanov et al., SCNF (2019), section 3.3.
 
     Example:
@@ -123,6 +124,12 @@ class Coupling(Bijection):
         moved, log_derivative = self.elementwise(moved, self.net(seen, context))
         return self.mask.merge(seen, moved), self.mask.total(log_derivative)
 
+    def forward_all(self, x: Tensor, contexts: Tensor) -> tuple[Tensor, Tensor]:
+        seen, moved = self.mask.split(x)
+        parameters = self.net(seen, contexts, every=True)
+        moved, log_derivative = self.elementwise(repeat_rows(moved, len(contexts)), parameters)
+        return self.mask.merge(repeat_rows(seen, len(contexts)), moved), self.mask.total(log_derivative)
+
     def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         seen, moved = self.mask.split(z)
         moved, log_derivative = self.elementwise.inverse(moved, self.net(seen, context))
@@ -145,7 +152,16 @@ class TwoWayCoupling(Bijection):
 
     def forward(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         one, two = self.mask.split(x)
-        two, log_derivative_two = self.elementwise(two, self.first(one, context))
+        return self._move(one, two, self.first(one, context), context)
+
+    def forward_all(self, x: Tensor, contexts: Tensor) -> tuple[Tensor, Tensor]:
+        one, two = self.mask.split(x)
+        parameters = self.first(one, contexts, every=True)
+        count = len(contexts)
+        return self._move(repeat_rows(one, count), repeat_rows(two, count), parameters, contexts)
+
+    def _move(self, one: Tensor, two: Tensor, parameters: Tensor, context: Tensor | None) -> tuple[Tensor, Tensor]:
+        two, log_derivative_two = self.elementwise(two, parameters)
         one, log_derivative_one = self.elementwise(one, self.second(two, context))
         return self.mask.merge(one, two), self.mask.total(log_derivative_one) + self.mask.total(log_derivative_two)
 

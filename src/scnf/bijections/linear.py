@@ -1,20 +1,26 @@
-"""Invertible linear maps over the channels: a matrix product for vectors, a 1×1 convolution for images."""
+"""Invertible linear maps over the channels: the same matrix for every row, or for every pixel."""
 
+from abc import abstractmethod
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from scnf.bijections.actnorm import ActNorm
 from scnf.bijections.base import Bijection, pixels, same_for_all
 
 _SMALLEST_STD = 1e-6
 
 
-def _over_channels(matrix: Tensor, x: Tensor) -> Tensor:
+def _over_channels(matrix: Tensor, x: Tensor, offset: Tensor | None = None) -> Tensor:
     if x.dim() == 2:
-        return F.linear(x, matrix)
-    return F.conv2d(x, matrix[:, :, None, None])
+        return F.linear(x, matrix, offset)
+    # With few channels a matrix product, or a plain one, takes half the time of a 1×1 convolution or less.
+    if x.shape[1] == 1:
+        z = x * matrix
+        return z if offset is None else z + offset
+    return F.linear(x.movedim(1, -1), matrix, offset).movedim(-1, 1)
 
 
 def _equal(a: Tensor, b: Tensor) -> bool:
@@ -29,7 +35,26 @@ class _Cached(NamedTuple):
     inverse: Tensor
 
 
-class InvertibleLinear(Bijection):
+class ChannelLinear(Bijection):
+    """z = W x over the channels; ladj = H·W·log|det W|. Shapes: ``[B, C]`` or ``[B, C, H, W]``."""
+
+    @abstractmethod
+    def matrix_and_log_det(self) -> tuple[Tensor, Tensor]:
+        """Return W ``[C, C]`` and log|det W|."""
+
+    def forward(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        matrix, log_det = self.matrix_and_log_det()
+        return _over_channels(matrix, x), same_for_all(log_det * pixels(x), x)
+
+    def forward_after(self, norm: ActNorm, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what this layer makes of ``norm(x)``, and both log-determinants: one product instead of two maps."""
+        matrix, log_det = self.matrix_and_log_det()
+        scale = norm.log_scale.exp()
+        z = _over_channels(matrix * scale, x, matrix @ (scale * norm.bias))
+        return z, same_for_all((log_det + norm.log_scale.sum()) * pixels(x), x)
+
+
+class InvertibleLinear(ChannelLinear):
     """z = W x over the channels with a full matrix W; ladj = H·W·log|det W|. Starts at a random rotation.
 
     Without gradients, log|det W| and W⁻¹ are computed once and kept until the weight changes.
@@ -58,15 +83,15 @@ class InvertibleLinear(Bijection):
             return torch.linalg.slogdet(self.weight).logabsdet
         return self._derived().log_det
 
-    def forward(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        return _over_channels(self.weight, x), same_for_all(self._log_det() * pixels(x), x)
+    def matrix_and_log_det(self) -> tuple[Tensor, Tensor]:
+        return self.weight, self._log_det()
 
     def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         inverse = torch.linalg.inv(self.weight) if self._needs_gradient() else self._derived().inverse
         return _over_channels(inverse, z), same_for_all(-self._log_det() * pixels(z), z)
 
 
-class LULinear(Bijection):
+class LULinear(ChannelLinear):
     """z = P L (U + diag(s)) x over the channels; ladj = H·W·Σ log|s|, no determinant in the hot path.
 
     P is a fixed permutation and the signs of s are fixed, so W stays invertible. Starts at a random rotation.
@@ -93,12 +118,9 @@ class LULinear(Bijection):
         upper = self.upper.triu(1) + torch.diag(self.sign * self.log_diagonal.exp())
         return lower, upper
 
-    def _ladj(self, x: Tensor) -> Tensor:
-        return same_for_all(self.log_diagonal.sum() * pixels(x), x)
-
-    def forward(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def matrix_and_log_det(self) -> tuple[Tensor, Tensor]:
         lower, upper = self._factors()
-        return _over_channels(self.permutation @ lower @ upper, x), self._ladj(x)
+        return self.permutation @ lower @ upper, self.log_diagonal.sum()
 
     def inverse(self, z: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         lower, upper = self._factors()
@@ -106,7 +128,7 @@ class LULinear(Bijection):
         columns = torch.linalg.solve_triangular(lower, columns, upper=False, unitriangular=True)
         columns = torch.linalg.solve_triangular(upper, columns, upper=True)
         x = columns.reshape(z.shape[1], z.shape[0], *z.shape[2:]).transpose(0, 1)
-        return x.contiguous(), -self._ladj(z)
+        return x.contiguous(), same_for_all(-self.log_diagonal.sum() * pixels(z), z)
 
 
 class PrincipalComponents(Bijection):

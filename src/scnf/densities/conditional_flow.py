@@ -36,11 +36,9 @@ class ConditionalFlow(ClassConditional):
         return self.base.log_prob(z_h) + ladj
 
     def log_prob_all(self, z: Tensor) -> Tensor:
-        # All labels in one batch of K · B rows: one matrix product a layer, whatever K is.
-        rows = len(z)
-        context = torch.eye(self.classes, dtype=z.dtype, device=z.device).repeat_interleave(rows, dim=0)
-        z_h, ladj = self.flow(z.repeat(self.classes, 1), context)
-        return (self.base.log_prob(z_h) + ladj).view(self.classes, rows).T
+        # All labels in one batch of K · B rows, a block a label: one matrix product a layer, whatever K is.
+        z_h, ladj = self.flow.forward_all(z, torch.eye(self.classes, dtype=z.dtype, device=z.device))
+        return (self.base.log_prob(z_h) + ladj).view(self.classes, len(z)).T
 
     def encode(self, z: Tensor, y: Tensor) -> Tensor:
         z_h: Tensor = self.flow(z, self._context(z, y))[0]
