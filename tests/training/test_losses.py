@@ -5,7 +5,7 @@ import torch
 
 from scnf.recipes import TrainingSpec
 from scnf.recipes.build import build_model
-from scnf.training import classification_loss, em_nll, marginal_nll
+from scnf.training import classification_loss, consistency_loss, em_nll, marginal_nll
 from scnf.training.trial import training_objective
 from tests.helpers import randomize, small_recipe
 
@@ -91,3 +91,31 @@ def test_classification_weight_without_labels_changes_nothing():
     hidden, weights = torch.full((3,), -1), torch.full((3,), 1 / 3)
     plain, weighted = (training_objective(LOG_JOINT, hidden, weights, TrainingSpec(clf_weight=w)) for w in (0.0, 1.0))
     assert torch.equal(plain, weighted)
+
+
+def test_consistency_is_the_cross_entropy_to_the_clean_posterior():
+    log_joint, of_copies = torch.randn(2, 4, 3).double()
+    loss = consistency_loss(log_joint, of_copies, torch.full((4,), -1), temperature=2.0)
+    expected = -((log_joint / 2).softmax(1) * (of_copies / 2).log_softmax(1)).sum(1)
+    torch.testing.assert_close(loss, expected)
+
+
+def test_a_known_label_teaches_the_copy():
+    log_joint, of_copies = torch.randn(2, 4, 3).double()
+    y = torch.tensor([2, -1, 0, -1])
+    loss = consistency_loss(log_joint, of_copies, y)
+    torch.testing.assert_close(loss[[0, 2]], -of_copies.log_softmax(1)[[0, 2], [2, 0]])
+
+
+def test_the_clean_row_is_not_taught_by_its_copy():
+    log_joint, of_copies = torch.randn(4, 3).requires_grad_(), torch.randn(4, 3).requires_grad_()
+    consistency_loss(log_joint, of_copies, torch.full((4,), -1)).sum().backward()
+    assert log_joint.grad is None
+    assert of_copies.grad is not None
+
+
+def test_unsure_rows_teach_nothing():
+    log_joint = torch.tensor([[0.9, 0.1], [0.6, 0.4], [0.6, 0.4]]).log()
+    loss = consistency_loss(log_joint, torch.zeros(3, 2), torch.tensor([-1, -1, 1]), confidence=0.8)
+    assert loss[1] == 0
+    assert (loss[[0, 2]] > 0.6).all()  # a label is sure

@@ -1,9 +1,12 @@
 """Batches of training rows: which rows, with which weight, and as which continuous values."""
 
+import math
+
 import torch
 from torch import Tensor
 
-from scnf.recipes.schema import TrainingSpec
+from scnf.data.augment import altered
+from scnf.recipes.schema import ConsistencySpec, TrainingSpec
 
 
 def dequantize(x: Tensor, levels: int, generator: torch.Generator | None = None) -> Tensor:
@@ -60,6 +63,10 @@ class Batches:
         # Geometric: every stretch of the decay takes off the same factor.
         return float(start * (end / start) ** (progress / self.spec.labelled_decay))
 
+    def _all_rows(self, step: int) -> Tensor:
+        """Return this step's rows, the labelled ones first."""
+        return torch.cat([self._rows(pool, step) for pool, count in self.counts.items() if count])
+
     def _rows(self, pool: str, step: int) -> Tensor:
         """Return this step's rows of a pool: epoch after epoch, each a new order."""
         rows, count = self.pools[pool], self.counts[pool]
@@ -81,16 +88,24 @@ class Batches:
 
     def __call__(self, step: int, progress: float | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """Return x ``[B, ...]``, y ``[B]`` and weights ``[B]`` of a step; progress goes by the steps if not given."""
-        rows = torch.cat([self._rows(pool, step) for pool, count in self.counts.items() if count])
+        rows = self._all_rows(step)
         weight = self.labelled_weight(step / self.spec.steps if progress is None else progress)
         labelled, hidden = self.counts["labelled"], self.counts["hidden"]
         weights = torch.empty(labelled + hidden)
         weights[:labelled] = weight / max(labelled, 1)
         weights[labelled:] = (1 - weight) / max(hidden, 1)
-        return self._values(self.x[rows], step), self.y[rows], weights
+        return self._values(self.x[rows], _seeded(self.seed, step, 2)), self.y[rows], weights
 
-    def _values(self, x: Tensor, step: int) -> Tensor:
-        generator = _seeded(self.seed, step, 2)
+    def copies(self, step: int, spec: ConsistencySpec) -> tuple[Tensor, Tensor]:
+        """Return altered copies ``[C, ...]`` of some rows of a step's batch, and the places ``[C]`` of those in it."""
+        counts = {pool: math.ceil(count * spec.share) for pool, count in self.counts.items()}
+        starts = {"labelled": 0, "hidden": self.counts["labelled"]}
+        places = torch.cat([torch.arange(starts[pool], starts[pool] + count) for pool, count in counts.items()])
+        generator = _seeded(self.seed, step, 3)
+        moved = altered(self.x[self._all_rows(step)[places]], spec.augment, generator)
+        return self._values(moved, generator), places
+
+    def _values(self, x: Tensor, generator: torch.Generator) -> Tensor:
         if self.levels is not None:
             return dequantize(x, self.levels, generator)
         if self.noise_scale is not None:

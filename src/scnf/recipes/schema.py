@@ -111,12 +111,33 @@ class ModelSpec(_Strict):
     label_prior: Literal["uniform", "labelled"] | tuple[PositiveFloat, ...] = "uniform"
 
 
+class AugmentSpec(_Strict):
+    """How far an altered copy of an image may go; each is drawn evenly up to its limit, either way."""
+
+    shift: Annotated[float, Field(ge=0)] = 2.0  # pixels
+    rotate: Annotated[float, Field(ge=0, le=180)] = 15.0  # degrees
+    scale: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    shear: Annotated[float, Field(ge=0, lt=1)] = 0.2
+
+
+class ConsistencySpec(_Strict):
+    """The posterior of a clean image teaches its altered copy; the likelihood is learned from clean images alone."""
+
+    weight: PositiveFloat = 8.0  # in nats a row, beside the likelihood's
+    temperature: PositiveFloat = 4.0  # of both posteriors
+    confidence: Share = 0.0  # teach only what the clean image's posterior is so sure of
+    start: Share = 0.3  # at which part of the run it begins; it then grows over a tenth of the run
+    share: Annotated[float, Field(gt=0, le=1)] = 0.5  # of the rows of a batch that are copied
+    augment: AugmentSpec = AugmentSpec()
+
+
 class TrainingSpec(_Strict):
     """The objective, how rows are drawn, and the optimiser."""
 
     objective: Literal["sgd", "em"] = "sgd"
     clf_weight: Annotated[float, Field(ge=0)] = 0.0
     clf_temperature: PositiveFloat = 1.0
+    consistency: ConsistencySpec | None = None  # images only
     steps: PositiveInt = 1000
     batch_size: Annotated[int, Field(ge=2)] = 256  # one labelled and one hidden row at least
     labelled_share: Share | None = None  # of each batch; their share of the training rows if unset

@@ -2,7 +2,17 @@
 
 from scnf.errors import DivergedError
 from scnf.training.fit import Fitted, OnStep, fit
-from scnf.training.losses import classification_loss, em_nll, marginal_nll
+from scnf.training.losses import classification_loss, consistency_loss, em_nll, marginal_nll
 from scnf.training.trial import TrainingData
 
-__all__ = ["DivergedError", "Fitted", "OnStep", "TrainingData", "classification_loss", "em_nll", "fit", "marginal_nll"]
+__all__ = [
+    "DivergedError",
+    "Fitted",
+    "OnStep",
+    "TrainingData",
+    "classification_loss",
+    "consistency_loss",
+    "em_nll",
+    "fit",
+    "marginal_nll",
+]
