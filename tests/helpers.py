@@ -1,5 +1,7 @@
 """What many tests need: random weights, small data and small recipes."""
 
+import os
+import time
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -73,3 +75,21 @@ def same_weights(first: nn.Module, second: nn.Module) -> bool:
     """Tell whether two modules agree to the last bit."""
     a, b = first.state_dict(), second.state_dict()
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+def wait_for_end(pid: int, seconds: float = 30) -> None:
+    """Wait until a process is gone; fail if it stays."""
+    deadline = time.monotonic() + seconds
+    while _is_running(pid):
+        assert time.monotonic() < deadline, f"process {pid} is still there"
+        time.sleep(0.05)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # One that has ended but that nobody has waited for is still listed.
+    status = Path(f"/proc/{pid}/stat")
+    return not status.is_file() or status.read_text().rpartition(")")[2].split()[0] != "Z"

@@ -67,7 +67,9 @@ class Run:
         path = self.path / METRICS_FILE
         return _read_json(path) if path.is_file() else None
 
-    def train(self, on_step: OnStep = lambda *_: None, checkpoint_seconds: float = 20.0) -> dict[str, Any]:
+    def train(
+        self, on_step: OnStep = lambda *_: None, checkpoint_seconds: float = 20.0, devices: int = 1
+    ) -> dict[str, Any]:
         """Train from the start or from the last checkpoint, write the results and return the metrics."""
         checkpoint = self.path / CHECKPOINT_FILE
         fitted = fit(
@@ -78,6 +80,7 @@ class Run:
             resume=True,
             on_step=on_step,
             checkpoint_seconds=checkpoint_seconds,
+            devices=devices,
         )
         trained = TrainedModel(fitted.model, self.recipe, self.split.classes, self.split.levels, self.data)
         trained.save(self.path / MODEL_FILE)

@@ -18,7 +18,7 @@ from scnf.modelfile import MODEL_FILE
 from scnf.runs import CHECKPOINT_FILE, HISTORY_FILE, METRICS_FILE
 from tests.cli.conftest import fit_options, invoke, invoke_json, refusal
 
-_PROGRAM = [sys.executable, "-c", "from scnf.cli.main import main; main()"]
+PROGRAM = [sys.executable, "-c", "from scnf.cli.main import main; main()"]
 _CLOCKS = ("seconds", "minutes", "cpu_seconds", "out")
 
 
@@ -39,7 +39,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
     """The folder of a run that nothing stopped, and the seconds that the program took."""
     folder = tmp_path_factory.mktemp("whole") / "run"
     started = time.monotonic()
-    program = subprocess.run([*_PROGRAM, *long_fit(folder), "--json"], capture_output=True, text=True, check=True)
+    program = subprocess.run([*PROGRAM, *long_fit(folder), "--json"], capture_output=True, text=True, check=True)
     assert json.loads(program.stdout)["out"] == str(folder)
     assert program.stderr == ""
     return folder, time.monotonic() - started
@@ -56,7 +56,7 @@ def check_same(resumed: Path, whole: Path) -> None:
 
 
 def test_after_a_kill_while_training_the_run_goes_on_to_the_same_result(folder: Path, whole: tuple[Path, float]):
-    program = subprocess.Popen([*_PROGRAM, *long_fit("run"), "--checkpoint-every", "0"])
+    program = subprocess.Popen([*PROGRAM, *long_fit("run"), "--checkpoint-every", "0"])
     while not (folder / "run" / CHECKPOINT_FILE).is_file() and program.poll() is None:
         time.sleep(0.01)
     time.sleep(0.1)
@@ -69,7 +69,7 @@ def test_after_a_kill_while_training_the_run_goes_on_to_the_same_result(folder: 
 def test_kills_at_random_moments_change_nothing(folder: Path, whole: tuple[Path, float]):
     moments = [random.uniform(0, whole[1]) for _ in range(3)]
     for moment in moments:
-        program = subprocess.Popen([*_PROGRAM, *long_fit("run"), "--resume", "--checkpoint-every", "0"])
+        program = subprocess.Popen([*PROGRAM, *long_fit("run"), "--resume", "--checkpoint-every", "0"])
         try:
             program.wait(moment)
         except subprocess.TimeoutExpired:

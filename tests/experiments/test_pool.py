@@ -1,4 +1,3 @@
-import os
 import signal
 import subprocess
 import sys
@@ -9,6 +8,7 @@ import pytest
 import torch
 
 from scnf.experiments.pool import one_thread, run_tasks
+from tests.helpers import wait_for_end
 
 
 def square(number: int, report) -> tuple[int, int]:
@@ -60,10 +60,7 @@ def test_workers_end_when_the_main_process_is_killed(tmp_path):
     pid = wait_for_pid(tmp_path / "pid")
     main.send_signal(signal.SIGKILL)
     main.wait()
-    deadline = time.monotonic() + 10
-    while is_running(pid) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not is_running(pid)
+    wait_for_end(pid)
 
 
 def wait_for_pid(path: Path) -> int:
@@ -73,13 +70,3 @@ def wait_for_pid(path: Path) -> int:
             return int(path.read_text())
         time.sleep(0.05)
     raise AssertionError("the worker did not start")
-
-
-def is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    # One that has ended but that nobody has waited for is still listed.
-    status = Path(f"/proc/{pid}/stat")
-    return not status.is_file() or status.read_text().rpartition(")")[2].split()[0] != "Z"

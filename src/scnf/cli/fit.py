@@ -48,6 +48,9 @@ def fit(
     checkpoint_every: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="Time between checkpoints while training.")
     ] = 20.0,
+    devices: Annotated[
+        int, typer.Option(min=1, metavar="N", help="GPUs, or CPU processes, that share each batch.")
+    ] = 1,
     threads: ThreadsOption = None,
     json: JsonOption = False,
     quiet: QuietOption = False,
@@ -74,7 +77,7 @@ def fit(
     metrics = run.metrics()
     if metrics is None:
         screen.print(_understood(run))
-        metrics = _train(run, checkpoint_every, quiet, data_dir)
+        metrics = _train(run, checkpoint_every, devices, quiet, data_dir)
     else:
         run.clean()
         screen.print(f"{out} is finished already.")
@@ -83,7 +86,7 @@ def fit(
     screen.print(metrics_table({**metrics, "out": str(out)}))
 
 
-def _train(run: "Run", checkpoint_every: float, quiet: bool, data_dir: Path | None) -> dict[str, Any]:
+def _train(run: "Run", checkpoint_every: float, devices: int, quiet: bool, data_dir: Path | None) -> dict[str, Any]:
     from scnf.cli.progress import FitProgress, interrupt_between_steps
 
     training = run.recipe.training
@@ -94,7 +97,7 @@ def _train(run: "Run", checkpoint_every: float, quiet: bool, data_dir: Path | No
                 progress(restart, step, loss, done)
                 interrupt.check()
 
-            return run.train(on_step, checkpoint_every)
+            return run.train(on_step, checkpoint_every, devices)
     except KeyboardInterrupt:
         # Run folders hold no paths of the machine, so the data's folder must be named again.
         named = "" if data_dir is None else f" --data-dir {data_dir}"

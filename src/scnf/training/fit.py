@@ -17,7 +17,8 @@ from scnf.model import SemiConditionalFlow
 from scnf.recipes.build import build_model
 from scnf.recipes.schema import Recipe
 from scnf.tensorfile import read_tensors, write_tensors
-from scnf.training.trial import Record, TrainingData, Trial
+from scnf.training.devices import Task, several_devices
+from scnf.training.trial import Record, TrainingData, Trial, add_over_processes
 
 # Called after each step with the restart, the step, the mean loss of the last recorded stretch and the share of the
 # whole run that is done.
@@ -61,6 +62,7 @@ def fit(
     on_step: OnStep = lambda restart, step, loss, done: None,
     fabric: Fabric | None = None,
     checkpoint_seconds: float = 20.0,
+    devices: int = 1,
 ) -> Fitted:
     """Train ``recipe.training.n_init`` models from different starts and return the one with the best objective.
 
@@ -77,8 +79,12 @@ def fit(
         resume: go on from ``checkpoint`` if it is there; the result is that of an uninterrupted run.
         on_step: called after each step with the restart, the step, the mean loss of the last recorded stretch and the
             share of the run that is done. A KeyboardInterrupt that it raises stops the run after a last checkpoint.
-        fabric: where to run; one CPU or GPU process by default.
+        fabric: where to run; one CPU or GPU process by default. A launched Fabric with several processes, as on a
+            cluster, is fine: call this in each of them, with the same arguments.
         checkpoint_seconds: time between checkpoints.
+        devices: GPUs, or CPU processes, that share every batch. They take the steps of one process up to rounding
+            (but for layers that draw numbers while training, which draw others), and a run may be resumed with more or
+            fewer of them.
 
     Example:
         >>> import torch
@@ -88,6 +94,11 @@ def fit(
         >>> fit(recipe, TrainingData.of(split)).model.log_joint(torch.tensor(split.x_test)).shape
         torch.Size([500, 2])
     """
+    if devices < 1:
+        raise UserError(f"devices must be at least 1, got {devices}")
+    if devices > 1 and fabric is None:
+        with several_devices(Task(recipe, data, seed, checkpoint, resume), devices) as shared:
+            return fit(recipe, data, seed, checkpoint, resume, on_step, shared, checkpoint_seconds)
     run = _Run(recipe, data, seed, checkpoint, fabric or Fabric(accelerator="auto", devices=1), checkpoint_seconds)
     if resume and checkpoint is not None and checkpoint.is_file():
         run.load()
@@ -114,7 +125,7 @@ class _Run:
         self.steps: list[int] = []
         self.history: list[Record] = []
         self.trial: Trial | None = None
-        self.seconds_before = self.cpu_seconds_before = 0.0
+        self.seconds_before = self.cpu_seconds_before = self.cpu_seconds_of_others = 0.0
         self.started, self.cpu_started = time.perf_counter(), time.process_time()
         self.saved = time.perf_counter()
 
@@ -126,10 +137,9 @@ class _Run:
             try:
                 on_step(trial.restart, trial.step, loss, (trial.restart + trial.progress) / n_init)
             except KeyboardInterrupt:
-                if self.checkpoint:
-                    self.save()
+                self.save()
                 raise
-            if self.checkpoint and time.perf_counter() - self.saved > self.checkpoint_seconds:
+            if time.perf_counter() - self.saved > self.checkpoint_seconds:
                 self.save()
 
         diverged: DivergedError | None = None
@@ -146,8 +156,9 @@ class _Run:
                 diverged, objective = error, math.inf
             # Nothing is smaller than NaN: as the first objective it would beat all that follow.
             self._finish_trial(self.trial, objective if math.isfinite(objective) else math.inf)
-        if self.checkpoint:
-            self.save()
+        own = self._own_cpu_seconds()
+        self.cpu_seconds_of_others = add_over_processes(self.fabric, own)[0] - own
+        self.save()
         # One restart that diverged is no harm while another did not.
         if not any(map(math.isfinite, self.objectives)):
             # A resumed run may have diverged before it was resumed.
@@ -172,7 +183,8 @@ class _Run:
         limit = self.recipe.training.max_minutes
         if limit is None:
             return None
-        return (60 * limit - self._clocks()[0]) / (self.recipe.training.n_init - len(self.objectives))
+        seconds = (60 * limit - self._clocks()[0]) / (self.recipe.training.n_init - len(self.objectives))
+        return self.fabric.broadcast(seconds)  # the first process's clock decides for all
 
     def result(self) -> Fitted:
         counts = torch.bincount(self.data.y[self.data.y >= 0], minlength=self.data.classes)
@@ -182,7 +194,10 @@ class _Run:
 
     def _clocks(self) -> tuple[float, float]:
         seconds = self.seconds_before + time.perf_counter() - self.started
-        return seconds, self.cpu_seconds_before + time.process_time() - self.cpu_started
+        return seconds, self.cpu_seconds_before + self._own_cpu_seconds() + self.cpu_seconds_of_others
+
+    def _own_cpu_seconds(self) -> float:
+        return time.process_time() - self.cpu_started
 
     def _fingerprint(self) -> str:
         """Return what a checkpoint must agree with: recipe, seed and rows."""
@@ -194,7 +209,9 @@ class _Run:
         return digest.hexdigest()
 
     def save(self) -> None:
-        assert self.checkpoint is not None
+        """Write a checkpoint if one was asked for; the first process does it for all."""
+        if self.checkpoint is None or not self.fabric.is_global_zero:
+            return
         tensors = {f"best.{name}": value for name, value in self.best.weights.items()}
         seconds, cpu_seconds = self._clocks()
         values: dict[str, Any] = {

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, cast
 
 import torch
 from lightning_fabric import Fabric
@@ -72,23 +73,38 @@ class Record:
     labelled_weight: float
 
 
-def training_objective(log_joint: Tensor, y: Tensor, weights: Tensor, spec: TrainingSpec) -> Tensor:
-    """Return the scalar to minimise: the weighted likelihood objective and, if asked for, L_clf over labelled rows."""
+def training_objective(
+    log_joint: Tensor, y: Tensor, weights: Tensor, spec: TrainingSpec, labelled: int | None = None
+) -> Tensor:
+    """Return the scalar to minimise: the weighted likelihood objective and, if asked for, L_clf over labelled rows.
+
+    ``labelled`` counts the labelled rows of the whole batch, where these are only a part of it.
+    """
     if spec.objective == "em":
         nll = em_nll(log_joint, log_joint.log_softmax(1), y)
     else:
         nll = marginal_nll(log_joint, y)
     loss = (nll * weights).sum()
     if spec.clf_weight:
-        labelled = (y >= 0).sum().clamp(min=1)
-        loss = loss + spec.clf_weight * classification_loss(log_joint, y, spec.clf_temperature).sum() / labelled
+        count = int((y >= 0).sum()) if labelled is None else labelled
+        clf = classification_loss(log_joint, y, spec.clf_temperature).sum() / max(count, 1)
+        loss = loss + spec.clf_weight * clf
     return loss
+
+
+def add_over_processes(fabric: Fabric, *values: float) -> tuple[float, ...]:
+    """Return the sums of what the processes have."""
+    if fabric.world_size == 1:
+        return values
+    own = torch.tensor(values, dtype=torch.float64, device=fabric.device)
+    return tuple(cast(Tensor, fabric.all_reduce(own, reduce_op="sum")).tolist())
 
 
 class Trial:
     """A model in training: weights, optimiser, average and position.
 
-    Deterministic given the seed and restart, unless ``seconds`` limits its time.
+    Deterministic given the seed and restart, unless ``seconds`` limits its time. Several processes have each the whole
+    of it and take the same steps; each takes its part of every batch.
     """
 
     def __init__(
@@ -102,6 +118,7 @@ class Trial:
     ):
         self.pace = Pace(recipe.training.steps, seconds)
         self.spec, self.data, self.restart, self.fabric = recipe.training, data, restart, fabric
+        self.rank, self.processes = fabric.global_rank, fabric.world_size
         self.seed = seed * 1009 + restart
         with torch.random.fork_rng():
             torch.manual_seed(self.seed)
@@ -111,6 +128,8 @@ class Trial:
         self.module, self.optimizer = fabric.setup(self.model, make_optimizer(self.model, self.spec))
         self.average = WeightAverage(self.model, self.spec.ema)
         self.batches = Batches(data.x, data.y, self.spec, self.seed, data.levels)
+        if self.processes > (size := sum(self.batches.counts.values())):
+            raise UserError(f"{self.processes} devices cannot share a batch of {size} rows")
         self.step = 0
         self.history: list[Record] = []
         self._sums = [0.0, 0.0, 0.0]
@@ -131,17 +150,19 @@ class Trial:
     def take_step(self) -> None:
         """Draw a batch, take one step of the optimiser and record it; a batch without finite values is passed over."""
         # What a layer draws itself (Hutchinson's probes) depends on the step too, so a resumed run repeats it.
-        torch.manual_seed(self.seed * 1_000_003 + self.step)
+        torch.manual_seed(self.seed * 1_000_003 + self.step + self.rank * 1_000_000_007)
         progress = self.progress
         rate = learning_rate(self.spec, self.step, progress)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        x, y, weights = self.fabric.to_device(self.batches(self.step, progress))
-        loss = training_objective(self.module(x), y, weights, self.spec)
+        x, y, weights = self.fabric.to_device(self._own_part(self.batches(self.step, progress)))
+        loss = training_objective(self.module(x), y, weights, self.spec, self.batches.counts["labelled"])
         self.optimizer.zero_grad(set_to_none=True)
-        self.fabric.backward(loss)
+        # The weights add up to 1 over the whole batch, but gradients are averaged over the processes.
+        self.fabric.backward(loss * self.processes if self.processes > 1 else loss)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.spec.clip)
-        loss_value, norm_value = loss.item(), norm.item()
+        self.pace.take_time()
+        loss_value, norm_value = self._agree(loss), norm.item()
         if math.isfinite(loss_value) and math.isfinite(norm_value):
             self.optimizer.step()
             self.average.update(self.step)
@@ -150,8 +171,17 @@ class Trial:
         else:
             self._skip_bad_step(loss_value, norm_value)
         self.step += 1
-        self.pace.take_time()
         self._record(rate, progress)
+
+    def _own_part(self, batch: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, ...]:
+        """Return this process's rows: each Nth of N processes, since the labelled ones stand first."""
+        return batch if self.processes == 1 else tuple(part[self.rank :: self.processes] for part in batch)
+
+    def _agree(self, loss: Tensor) -> float:
+        """Return the loss of the whole batch, and go by the first process's clock: all must decide alike by them."""
+        spent = self.pace.spent if self.rank == 0 else 0.0
+        total, self.pace.spent = add_over_processes(self.fabric, loss.item(), spent)
+        return total
 
     def _skip_bad_step(self, loss: float, norm: float) -> None:
         self._bad_in_a_row += 1
@@ -181,11 +211,12 @@ class Trial:
         self.model.eval()
         with self.average.applied():
             total = 0.0
-            for rows, labels in zip(x.split(_EVALUATION_ROWS), self.data.y.split(_EVALUATION_ROWS), strict=True):
+            pieces = zip(x.split(_EVALUATION_ROWS), self.data.y.split(_EVALUATION_ROWS), strict=True)
+            for rows, labels in islice(pieces, self.rank, None, self.processes):
                 rows, labels = self.fabric.to_device((rows, labels))
                 total += float(marginal_nll(self.model(rows), labels).sum())
         self.model.train()
-        return total / len(x)
+        return add_over_processes(self.fabric, total)[0] / len(x)
 
     def _optimized_names(self) -> list[str]:
         """Return the names of the parameters as the optimiser counts them; a checkpoint must not rely on its order."""
