@@ -6,7 +6,14 @@ from torch import Tensor, nn
 
 from scnf.bijections import Chain
 from scnf.densities import GaussianPerClass
-from scnf.evaluation.metrics import error_percent, evaluate, expected_calibration_error, log_joint_of, mean_nll
+from scnf.evaluation.metrics import (
+    error_percent,
+    evaluate,
+    expected_calibration_error,
+    log_joint_of,
+    mean_nll,
+    rows_in_a_batch,
+)
 from scnf.model import SemiConditionalFlow
 
 PROBABILITIES = torch.tensor([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.4, 0.6]])
@@ -86,6 +93,17 @@ def test_batches_make_no_difference():
     x = torch.randn(11, 2)
     torch.testing.assert_close(log_joint_of(model, x, batch_size=4), model.log_joint(x).detach())
     assert not log_joint_of(model, x).requires_grad
+
+
+@pytest.mark.parametrize(("dimensions", "rows"), [(2, 2048), (784, 334), (2**20, 1)])
+def test_large_rows_go_in_small_batches(dimensions, rows):
+    assert rows_in_a_batch(dimensions) == rows
+
+
+def test_progress_is_told_after_every_batch():
+    seen = []
+    log_joint_of(Uniform(2), torch.zeros(11, 2), batch_size=4, on_rows=lambda *rows: seen.append(rows))
+    assert seen == [(4, 11), (8, 11), (11, 11)]
 
 
 def test_dequantisation_is_repeatable_and_differs_between_rows():

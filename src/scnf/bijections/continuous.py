@@ -2,10 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 from torchdiffeq import odeint, odeint_adjoint
 
@@ -34,11 +35,6 @@ class Dynamics(nn.Module, ABC):
         return None
 
 
-def _add(hidden: Tensor, offset: Tensor) -> Tensor:
-    """Add a row of offsets to each block of rows."""
-    return (in_blocks(hidden, len(offset)) + over_blocks(offset, hidden)).flatten(0, 1)
-
-
 class MLPDynamics(Dynamics):
     """A tanh net with two hidden layers, time and context added to both: v = W₃ tanh(W₂ tanh(W₁ x + …) + …) + b₃.
 
@@ -57,37 +53,93 @@ class MLPDynamics(Dynamics):
         nn.init.zeros_(self.head.weight)
         nn.init.zeros_(self.head.bias)
 
-    def _hidden(self, context: Tensor | None) -> Field:
-        """Return (t, x) → the two hidden layers."""
+    def _offsets(self, context: Tensor | None) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
+        """Return t → what is added to the two hidden layers: ``[K, hidden]`` each for K contexts, one row for none."""
         by_time, by_context = self.extra.weight.split([1, self.context_features], dim=1)
-        first_by_time, second_by_time = by_time[:, 0].chunk(2)
-        offsets: tuple[Tensor, ...] | None = None
+        constant = torch.cat([self.first.bias, self.second.bias])[None]
         if self.context_features:
             if context is None:
                 raise ValueError("these dynamics were built with a context and are called without one")
-            offsets = (context @ by_context.T).chunk(2, dim=1)
+            constant = constant + context @ by_context.T
 
-        def hidden(t: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-            first = F.linear(x, self.first.weight, self.first.bias + t * first_by_time)
-            first = torch.tanh(first if offsets is None else _add(first, offsets[0]))
-            second = F.linear(first, self.second.weight, self.second.bias + t * second_by_time)
-            return first, torch.tanh(second if offsets is None else _add(second, offsets[1]))
+        def offsets(t: Tensor) -> tuple[Tensor, Tensor]:
+            first, second = (constant + t * by_time[:, 0]).chunk(2, dim=1)
+            return first, second
 
-        return hidden
+        return offsets
 
     def forward(self, t: Tensor, x: Tensor, context: Tensor | None = None) -> Tensor:
-        return cast(Tensor, self.head(self._hidden(context)(t, x)[1]))
+        first_offset, second_offset = self._offsets(context)(t)
+        first = torch.tanh(_add_to_blocks(F.linear(x, self.first.weight), first_offset))
+        second = torch.tanh(_add_to_blocks(F.linear(first, self.second.weight), second_offset))
+        return cast(Tensor, self.head(second))
 
     def with_divergence(self, context: Tensor | None = None) -> Field:
-        hidden = self._hidden(context)
+        offsets = self._offsets(context)
         product = self.second.weight * (self.first.weight @ self.head.weight).T
+        weights = self.first.weight, self.second.weight, self.head.weight, self.head.bias, product
 
         def field(t: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-            first, second = hidden(t, x)
-            divergence = (((1 - second.square()) @ product) * (1 - first.square())).sum(1)
-            return self.head(second), divergence
+            velocity, divergence = _TanhField.apply(x, *offsets(t), *weights)
+            return velocity, divergence
 
         return field
+
+
+def _add_to_blocks(x: Tensor, offset: Tensor) -> Tensor:
+    """Add row k of ``[K, H]`` to the k-th of K equal blocks of rows of x ``[B, H]``."""
+    if len(offset) == 1:
+        return x + offset
+    return (in_blocks(x, len(offset)) + over_blocks(offset, x)).flatten(0, 1)
+
+
+class _TanhField(torch.autograd.Function):
+    """Velocity and divergence of ``MLPDynamics``.
+
+    The gradient is written out because a solve calls the field dozens of times on little data, where autograd's own
+    would spend much of the time on small operations between the matrix products.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        offset1: Tensor,
+        offset2: Tensor,
+        weight1: Tensor,
+        weight2: Tensor,
+        weight3: Tensor,
+        bias3: Tensor,
+        product: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        tanh1 = _add_to_blocks(x @ weight1.T, offset1).tanh_()
+        tanh2 = _add_to_blocks(tanh1 @ weight2.T, offset2).tanh_()
+        one = x.new_ones(())
+        slope1, slope2 = one.addcmul(tanh1, tanh1, value=-1), one.addcmul(tanh2, tanh2, value=-1)
+        summed = slope2 @ product
+        ctx.save_for_backward(x, weight1, weight2, weight3, product, tanh1, tanh2, slope1, slope2, summed)
+        ctx.contexts = len(offset1)
+        return torch.addmm(bias3, tanh2, weight3.T), (summed * slope1).sum(1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, by_velocity: Tensor, by_divergence: Tensor) -> tuple[Tensor, ...]:
+        x, weight1, weight2, weight3, product, tanh1, tanh2, slope1, slope2, summed = ctx.saved_tensors
+        by_divergence = by_divergence[:, None]
+        by_summed = slope1 * by_divergence
+        # d slope / d tanh = −2 tanh and d tanh / d (its argument) = slope.
+        by_layer2 = (by_summed @ product.T).mul_(tanh2).mul_(-2).addmm_(by_velocity, weight3).mul_(slope2)
+        by_layer1 = (summed * tanh1).mul_(-2 * by_divergence).addmm_(by_layer2, weight2).mul_(slope1)
+        return (
+            by_layer1 @ weight1,
+            in_blocks(by_layer1, ctx.contexts).sum(1),
+            in_blocks(by_layer2, ctx.contexts).sum(1),
+            by_layer1.T @ x,
+            by_layer2.T @ tanh1,
+            by_velocity.T @ tanh2,
+            by_velocity.sum(0),
+            slope2.T @ by_summed,
+        )
 
 
 class _System(nn.Module):

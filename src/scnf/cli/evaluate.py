@@ -1,29 +1,42 @@
 """``scnf evaluate``: repeat the metrics of a trained model from disk."""
 
+from typing import Annotated
+
+import typer
+
 from scnf.cli.options import DataDirOption, JsonOption, ModelArgument, ThreadsOption, use_threads
-from scnf.errors import UserError
 
 
 def evaluate(
-    run: ModelArgument, data_dir: DataDirOption = None, threads: ThreadsOption = None, json: JsonOption = False
+    run: ModelArgument,
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Data set to test on; the one it was trained on if not given."),
+    ] = None,
+    data_dir: DataDirOption = None,
+    threads: ThreadsOption = None,
+    json: JsonOption = False,
 ) -> None:
-    """Report the test error and likelihood of a trained model on the split it was trained with.
+    """Report the test error, likelihood and calibration of a trained model.
 
     [dim]scnf evaluate runs/m7 --json[/dim]
     """
-    from scnf import load, load_split
+    from scnf import load
     from scnf.cli.download_progress import DownloadProgress
     from scnf.cli.output import console, metrics_table, print_json
+    from scnf.cli.row_progress import RowProgress
     from scnf.evaluation.records import finite
-    from scnf.evaluation.trained import describe, evaluate_on
+    from scnf.evaluation.trained import describe, evaluate_on, split_for
 
     use_threads(threads)
     trained = load(run)
-    if not trained.data.keys() >= {"name", "labels", "seed"}:
-        raise UserError(f"{run} does not tell which data set it was trained on")
     with DownloadProgress() as progress:
-        split = load_split(trained.data["name"], trained.data["labels"], trained.data["seed"], data_dir, progress)
-    metrics = finite({**describe(trained), **evaluate_on(trained, split), "model": str(run)})
+        split = split_for(trained, data, data_dir, progress)
+    with RowProgress() as progress:
+        measured = evaluate_on(trained, split, progress)
+    metrics = finite(
+        {**describe(trained), **measured, "test_data": split.name, "test_rows": len(split.x_test), "model": str(run)}
+    )
     if json:
         print_json(metrics)
     else:

@@ -1,12 +1,18 @@
 """Numbers that tell how good a model is: pure functions of ``log_joint`` and labels, and the passes that fill them."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from scnf.data.batches import dequantize
 from scnf.model import SemiConditionalFlow
+
+# Called after each batch with the rows that are done and the rows in all.
+OnRows = Callable[[int, int], None]
+# Images in batches as large as those of short rows would take gigabytes inside a convolution.
+_MOST_ROWS, _MOST_VALUES = 2048, 2**18
 
 
 def error_percent(log_joint: Tensor, y: Tensor) -> float:
@@ -31,9 +37,19 @@ def mean_nll(log_joint: Tensor) -> float:
     return -float(log_joint.double().logsumexp(1).mean())
 
 
+def rows_in_a_batch(dimensions: int) -> int:
+    """Return how many rows of so many values go through a model at a time."""
+    return min(_MOST_ROWS, max(_MOST_VALUES // dimensions, 1))
+
+
 @torch.no_grad()
 def log_joint_of(
-    model: SemiConditionalFlow, x: Tensor, levels: int | None = None, batch_size: int = 2048, seed: int = 0
+    model: SemiConditionalFlow,
+    x: Tensor,
+    levels: int | None = None,
+    batch_size: int | None = None,
+    seed: int = 0,
+    on_rows: OnRows = lambda done, total: None,
 ) -> Tensor:
     """Return ``log_joint`` of all rows, batch by batch, in the units of x.
 
@@ -43,17 +59,25 @@ def log_joint_of(
     generator = torch.Generator().manual_seed(seed)
     # The model's unit is 1/levels of the data's: the density in the data's units is smaller by levels^D.
     shift = model.dimensions * math.log(levels) if levels is not None else 0.0
+    size = batch_size or rows_in_a_batch(model.dimensions)
     parts = []
-    for rows in x.cpu().split(batch_size):
+    for start, rows in zip(range(0, len(x), size), x.cpu().split(size), strict=True):
         # Noise is drawn on the CPU, so that it is the same on every device.
         values = rows if levels is None else dequantize(rows, levels, generator)
         parts.append(model.log_joint(values.to(device)).cpu() - shift)
+        on_rows(start + len(rows), len(x))
     return torch.cat(parts)
 
 
-def evaluate(model: SemiConditionalFlow, x: Tensor, y: Tensor, levels: int | None = None) -> dict[str, float]:
+def evaluate(
+    model: SemiConditionalFlow,
+    x: Tensor,
+    y: Tensor,
+    levels: int | None = None,
+    on_rows: OnRows = lambda done, total: None,
+) -> dict[str, float]:
     """Return error (%), nll (nats), ece, and bits_per_dim where the data are integers."""
-    log_joint = log_joint_of(model, x, levels)
+    log_joint = log_joint_of(model, x, levels, on_rows=on_rows)
     nll = mean_nll(log_joint)
     metrics = {
         "error": error_percent(log_joint, y),
