@@ -1,10 +1,14 @@
+import io
 import json
 from pathlib import Path
 
 import pytest
 import torch
+from rich.console import Console
 
 import scnf
+from scnf.cli import row_progress
+from scnf.cli.row_progress import RowProgress
 from tests.cli.conftest import invoke, invoke_json, refusal
 
 
@@ -15,8 +19,24 @@ def test_the_same_numbers_come_from_disk(run: str, request: pytest.FixtureReques
     for where in (path, path / "model.safetensors"):
         metrics = invoke_json("evaluate", where, "--threads", 1)
         assert metrics.pop("model") == str(where)
+        assert metrics.pop("test_data") == told["data"]
+        assert metrics.pop("test_rows") in (500, 599)
         assert metrics == {key: told[key] for key in metrics}
         assert {"error", "nll", "ece", "parameters"} <= metrics.keys()
+
+
+def test_progress_is_shown_where_more_than_one_batch_is_needed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(row_progress, "_SECONDS_BETWEEN_LINES", 0.0)
+    with RowProgress(Console(file=(plain := io.StringIO()))) as progress:
+        for done in (2000, 4000, 5000):
+            progress(done, 5000)
+    assert plain.getvalue() == "2,000 of 5,000 rows\n4,000 of 5,000 rows\n"
+    with RowProgress(Console(file=(live := io.StringIO()), force_terminal=True, width=80)) as progress:
+        progress(5000, 5000)
+        assert live.getvalue() == ""
+        progress(2000, 5000)
+        progress(5000, 5000)
+    assert "5000/5000" in live.getvalue()
 
 
 def test_people_get_a_table(moons_run: Path):
@@ -35,5 +55,5 @@ def test_a_model_without_its_data_is_refused(folder: Path, moons_run: Path):
     trained = scnf.load(moons_run)
     trained.data = {}
     trained.save(Path("bare.safetensors"))
-    assert "bare.safetensors does not tell which data set" in refusal("evaluate", "bare.safetensors")
+    assert "does not tell which data set" in refusal("evaluate", "bare.safetensors")
     assert torch.isfinite(trained.model.log_prob(torch.zeros(1, 2))).all()
