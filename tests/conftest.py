@@ -4,8 +4,10 @@ import pytest
 import torch
 from hypothesis import settings
 
+from scnf import shipped
 from scnf.data import places
 from tests.idx_files import small_files, write_files
+from tests.small_images import small_image_model
 
 # One thread: small tensors gain nothing from more, and sums come out in one order.
 torch.set_num_threads(1)
@@ -43,3 +45,15 @@ def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(places, "SYSTEM_FOLDER", tmp_path / "system")
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of shipped models, with ``tiny-100`` in it; the current folder is an empty one."""
+    folder, here = tmp_path / "shelf", tmp_path / "here"
+    for path in (folder, here):
+        path.mkdir()
+    monkeypatch.setattr(shipped, "FOLDER", folder)
+    monkeypatch.chdir(here)
+    small_image_model().save(folder / "tiny-100.safetensors")
+    return folder

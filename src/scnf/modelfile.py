@@ -1,20 +1,37 @@
-"""A trained model on disk: weights, recipe, classes and the shape of the data in one safetensors file."""
+"""A trained model: what it says of rows in the data's own units, and its file.
 
+The file holds weights, recipe, classes and the shape of the data, all in safetensors.
+"""
+
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from pydantic import ValidationError
 
+from scnf.data.files import RowFormat, array_rows
+from scnf.errors import UserError
+from scnf.evaluation.metrics import log_joint_of, rows_in_a_batch
 from scnf.model import SemiConditionalFlow
 from scnf.recipes.build import build_model
 from scnf.recipes.schema import Recipe
+from scnf.shipped import shipped_file
 from scnf.tensorfile import FileFormatError, read_tensors, write_tensors
 
+MODEL_FILE = "model.safetensors"
 _FORMAT = 1
 _KEYS = ("format", "recipe", "shape", "classes", "levels", "data")
-MODEL_FILE = "model.safetensors"
+
+
+class Prediction(NamedTuple):
+    """What a model says of rows: names of labels ``[N]``, probabilities of classes ``[N, K]`` and log p(x) ``[N]``."""
+
+    label: np.ndarray
+    probabilities: np.ndarray
+    log_density: np.ndarray
 
 
 @dataclass
@@ -22,7 +39,20 @@ class TrainedModel:
     """A model and all that is needed to use it.
 
     ``levels`` is set if the model's data are integers to be dequantised; ``data`` tells what it was trained on (name,
-    number of labels and seed of a split).
+    number of labels and seed of a split). ``predict`` and ``sample`` take and give rows as the data have them, such as
+    uint8 images; ``model`` is what lies below, on tensors that are dequantised already.
+
+    Example:
+        >>> import scnf
+        >>> split = scnf.load_split("moons")
+        >>> recipe = scnf.load_recipe("toy", {"training.steps": 2})
+        >>> flow = scnf.fit(recipe, scnf.TrainingData.of(split)).model
+        >>> moons = scnf.TrainedModel(flow, recipe, split.classes)
+        >>> moons.predict(split.x_test).probabilities.shape
+        (500, 2)
+        >>> x, label = moons.sample(3, "upper")
+        >>> x.shape, label.tolist()
+        ((3, 2), ['upper', 'upper', 'upper'])
     """
 
     model: SemiConditionalFlow
@@ -30,6 +60,58 @@ class TrainedModel:
     classes: tuple[str, ...]
     levels: int | None = None
     data: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def row_format(self) -> RowFormat:
+        """What rows must look like."""
+        return RowFormat(self.model.shape, self.levels)
+
+    def predict(self, x: Any) -> Prediction:
+        """Return labels, probabilities and log-densities of an array or tensor of rows, in one pass."""
+        parts = self.predict_batches(array_rows("x", np.asarray(x), self.row_format))
+        return Prediction(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def predict_batches(self, batches: Iterable[np.ndarray]) -> Iterator[Prediction]:
+        """Yield the prediction for each batch of rows."""
+        names = np.array(self.classes)
+        for batch, rows in enumerate(batches):
+            # Every batch is dequantised with noise of its own; the first as in ``scnf evaluate``.
+            log_joint = log_joint_of(self.model, torch.from_numpy(rows), self.levels, seed=batch)
+            label, log_density = log_joint.argmax(1), log_joint.logsumexp(1)
+            yield Prediction(names[label.numpy()], log_joint.softmax(1).numpy(), log_density.numpy())
+
+    def sample(
+        self, n: int, label: str | None = None, temperature: float = 1.0, seed: int = 0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Draw n rows and the names of their labels, of one class or from p(y); the same seed gives the same rows."""
+        x, labels = zip(*self.sample_batches(n, label, temperature, seed), strict=True)
+        return np.concatenate(x), np.concatenate(labels)
+
+    def sample_batches(
+        self, n: int, label: str | None = None, temperature: float = 1.0, seed: int = 0
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Return the same, batch by batch."""
+        if n < 1:
+            raise UserError(f"the number of samples must be at least 1, got {n}")
+        if not 0 <= seed < 2**32:
+            raise UserError(f"seed must lie between 0 and {2**32 - 1}, got {seed}")
+        if label is not None and label not in self.classes:
+            raise UserError(f"unknown label {label!r}; the model has {', '.join(self.classes)}")
+        return self._draw(n, None if label is None else self.classes.index(label), temperature, seed)
+
+    def _draw(self, n: int, y: int | None, temperature: float, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        names, size = np.array(self.classes), rows_in_a_batch(self.model.dimensions)
+        for batch, start in enumerate(range(0, n, size)):
+            with torch.random.fork_rng():
+                torch.manual_seed(seed * 1_000_003 + batch)
+                x, labels = self.model.sample(min(size, n - start), y, temperature)
+            yield self._in_units_of_data(x), names[labels.cpu().numpy()]
+
+    def _in_units_of_data(self, x: torch.Tensor) -> np.ndarray:
+        if self.levels is None:
+            return x.cpu().numpy()
+        whole = (x * self.levels).floor().clamp(0, self.levels - 1)
+        return whole.to(torch.uint8 if self.levels <= 256 else torch.int32).cpu().numpy()
 
     def save(self, path: Path) -> None:
         """Write the model to one file."""
@@ -45,13 +127,22 @@ class TrainedModel:
         write_tensors(path, self.model.state_dict(), values)
 
 
-def load(path: str | Path) -> TrainedModel:
-    """Read a model file, or the model of a run folder. Nothing in the file is ever executed."""
-    path = Path(path)
-    if path.is_dir():
-        if not (path / MODEL_FILE).is_file():
-            raise FileNotFoundError(f"{path} holds no {MODEL_FILE}: the run did not finish, or it is no run folder")
-        path = path / MODEL_FILE
+def find_model(name_or_path: str | Path) -> Path:
+    """Return the file of a model: what is at the path, a run folder or a file, or else the shipped one of that name."""
+    path = Path(name_or_path)
+    if not path.is_dir():
+        return path if path.exists() else shipped_file(str(name_or_path))
+    if not (path / MODEL_FILE).is_file():
+        raise FileNotFoundError(f"{path} holds no {MODEL_FILE}: the run did not finish, or it is no run folder")
+    return path / MODEL_FILE
+
+
+def load(name_or_path: str | Path) -> TrainedModel:
+    """Read the model of a run folder, a model file, or a model that comes with the package, by its name.
+
+    What is there under the path comes first. Nothing in the file is ever executed.
+    """
+    path = find_model(name_or_path)
     tensors, values = read_tensors(path)
     if values.get("kind") != "model":
         raise FileFormatError(f"{path} is a checkpoint, not a model")

@@ -13,6 +13,7 @@ from scnf.cli.group import Command, Root
 from scnf.cli.predict import predict
 from scnf.cli.reproduce import reproduce
 from scnf.cli.sample import sample
+from scnf.cli.ship import ship
 
 app = typer.Typer(
     cls=Root,
@@ -45,6 +46,7 @@ app.command(cls=Command)(predict)
 app.command(cls=Command)(sample)
 app.command(cls=Command)(reproduce)
 app.command(cls=Command)(demo)
+app.command(cls=Command, hidden=True)(ship)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
 

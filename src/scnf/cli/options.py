@@ -5,7 +5,10 @@ from typing import Annotated
 
 import typer
 
-ModelArgument = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder, or a model file.", show_default=False)]
+ModelArgument = Annotated[
+    Path,
+    typer.Argument(metavar="RUN", help="Run folder, model file, or the name of a shipped model.", show_default=False),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 DataDirOption = Annotated[
     Path | None,

@@ -3,24 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scnf.cli.options import JsonOption, ModelArgument, ThreadsOption, use_threads
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from scnf.modelfile import TrainedModel
-
-
-class Predictions(NamedTuple):
-    """What a model says of a batch: the index of the label, the probability of each class, and log p(x)."""
-
-    label: "np.ndarray"
-    probabilities: "np.ndarray"
-    log_density: "np.ndarray"
+    from scnf.modelfile import Prediction
 
 
 def predict(
@@ -38,12 +28,14 @@ def predict(
     """
     from scnf import load
     from scnf.cli.output import check_output, console, print_json, rows_table
+    from scnf.data.files import read_rows
 
     use_threads(threads)
     check_output(out)
     trained = load(run)
     counts: Counter[str] = Counter(dict.fromkeys(trained.classes, 0))
-    _write(out, trained, _counted(predictions(trained, file), trained.classes, counts))
+    predictions = trained.predict_batches(read_rows(file, trained.row_format))
+    _write(out, trained.classes, _counted(predictions, counts))
     if json:
         print_json({"rows": counts.total(), "labels": dict(counts), "out": str(out)})
     else:
@@ -51,42 +43,26 @@ def predict(
         console().print(f"{counts.total():,} predictions are in {out}.")
 
 
-def predictions(trained: "TrainedModel", file: Path) -> Iterator[Predictions]:
-    """Yield predictions for the rows of a file, batch by batch."""
-    import torch
-
-    from scnf.data.files import RowFormat, read_rows
-    from scnf.evaluation.metrics import log_joint_of
-
-    model = trained.model
-    for batch, rows in enumerate(read_rows(file, RowFormat(model.shape, trained.levels))):
-        # Every batch is dequantised with noise of its own; the first as in ``scnf evaluate``.
-        log_joint = log_joint_of(model, torch.from_numpy(rows), trained.levels, seed=batch)
-        label, log_density = log_joint.argmax(1), log_joint.logsumexp(1)
-        yield Predictions(label.numpy(), log_joint.softmax(1).numpy(), log_density.numpy())
-
-
-def _counted(batches: Iterator[Predictions], classes: tuple[str, ...], counts: Counter[str]) -> Iterator[Predictions]:
+def _counted(batches: "Iterator[Prediction]", counts: Counter[str]) -> "Iterator[Prediction]":
     for batch in batches:
-        counts.update(classes[k] for k in batch.label)
+        counts.update(batch.label.tolist())
         yield batch
 
 
-def _write(out: Path, trained: "TrainedModel", batches: Iterator[Predictions]) -> None:
+def _write(out: Path, classes: tuple[str, ...], batches: "Iterator[Prediction]") -> None:
     import numpy as np
 
     from scnf.cli.output import write_arrays, write_csv
 
-    classes = trained.classes
     if out.suffix.lower() == ".csv":
         header = ["label", *(f"probability_{name}" for name in classes), "log_density"]
-        write_csv(out, header, (row for batch in batches for row in _rows(batch, classes)))
+        write_csv(out, header, (row for batch in batches for row in _rows(batch)))
         return
     label, probabilities, log_density = (np.concatenate(parts) for parts in zip(*batches, strict=True))
-    arrays = {"label": np.array(classes)[label], "probabilities": probabilities, "log_density": log_density}
+    arrays = {"label": label, "probabilities": probabilities, "log_density": log_density}
     write_arrays(out, {**arrays, "classes": np.array(classes)})
 
 
-def _rows(batch: Predictions, classes: tuple[str, ...]) -> Iterator[list[Any]]:
-    for k, probabilities, log_density in zip(*batch, strict=True):
-        yield [classes[k], *(f"{p:.7g}" for p in probabilities), f"{log_density:.7g}"]
+def _rows(batch: "Prediction") -> Iterator[list[Any]]:
+    for label, probabilities, log_density in zip(*batch, strict=True):
+        yield [label, *(f"{p:.7g}" for p in probabilities), f"{log_density:.7g}"]

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scnf.cli.options import JsonOption, ModelArgument, ThreadsOption, use_threads
-from scnf.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np
 
     from scnf.modelfile import TrainedModel
-
-_BATCH = 2048
 
 
 def sample(
@@ -42,31 +39,11 @@ def sample(
     use_threads(threads)
     check_output(out)
     trained = load(run)
-    if seed >= 2**32:
-        raise UserError(f"--seed must lie between 0 and {2**32 - 1}, got {seed}")
-    if label is not None and label not in trained.classes:
-        raise UserError(f"unknown label {label!r}; the model has {', '.join(trained.classes)}")
-    _write(out, trained, samples(trained, n, label, temperature, seed))
+    _write(out, trained, trained.sample_batches(n, label, temperature, seed))
     if json:
         print_json({"rows": n, "label": label, "temperature": temperature, "seed": seed, "out": str(out)})
     else:
         console().print(f"{n:,} samples are in {out}.")
-
-
-def samples(
-    trained: "TrainedModel", n: int, label: str | None, temperature: float, seed: int
-) -> "Iterator[tuple[np.ndarray, np.ndarray]]":
-    """Yield rows in the data's own units and the index of their labels, batch by batch."""
-    import torch
-
-    y = None if label is None else trained.classes.index(label)
-    for batch, start in enumerate(range(0, n, _BATCH)):
-        with torch.random.fork_rng():
-            torch.manual_seed(seed * 1_000_003 + batch)
-            x, labels = trained.model.sample(min(_BATCH, n - start), y, temperature)
-        if trained.levels is not None:
-            x = (x * trained.levels).floor().clamp(0, trained.levels - 1).to(torch.int32)
-        yield x.numpy(), labels.numpy()
 
 
 def _write(out: Path, trained: "TrainedModel", batches: "Iterator[tuple[np.ndarray, np.ndarray]]") -> None:
@@ -76,12 +53,12 @@ def _write(out: Path, trained: "TrainedModel", batches: "Iterator[tuple[np.ndarr
 
     if out.suffix.lower() == ".csv":
         header = [*(f"x{i + 1}" for i in range(trained.model.dimensions)), "label"]
-        write_csv(out, header, (row for x, labels in batches for row in _rows(x, labels, trained.classes)))
+        write_csv(out, header, (row for x, labels in batches for row in _rows(x, labels)))
         return
     x, labels = (np.concatenate(parts) for parts in zip(*batches, strict=True))
-    write_arrays(out, {"x": x, "label": np.array(trained.classes)[labels]})
+    write_arrays(out, {"x": x, "label": labels})
 
 
-def _rows(x: "np.ndarray", labels: "np.ndarray", classes: tuple[str, ...]) -> Iterator[list[Any]]:
-    for row, k in zip(x.reshape(len(x), -1), labels, strict=True):
-        yield [*(f"{value:.7g}" for value in row), classes[k]]
+def _rows(x: "np.ndarray", labels: "np.ndarray") -> Iterator[list[Any]]:
+    for row, label in zip(x.reshape(len(x), -1), labels, strict=True):
+        yield [*(f"{value:.7g}" for value in row), label]

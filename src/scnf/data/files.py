@@ -1,4 +1,4 @@
-"""Rows from files (.npy, .npz, .csv), batch by batch, checked against the shape a model expects."""
+"""Rows from files (.npy, .npz, .csv) or arrays, batch by batch, checked against the shape a model expects."""
 
 import csv
 import itertools
@@ -48,15 +48,26 @@ def read_rows(path: Path, expected: RowFormat) -> Iterator[np.ndarray]:
     readers = {".npy": _read_array, ".npz": _read_array, ".csv": _read_csv}
     if path.suffix.lower() not in readers:
         raise UserError(f"cannot read {path}: its name must end in .npy, .npz or .csv")
+    yield from _all_checked(path, readers[path.suffix.lower()](path, expected), expected)
+
+
+def array_rows(name: str, array: np.ndarray, expected: RowFormat) -> Iterator[np.ndarray]:
+    """Yield batches of an array in the same way; ``name`` stands for the file in what is said of it."""
+    yield from _all_checked(name, _array_batches(name, array, expected), expected)
+
+
+def _all_checked(
+    source: Path | str, batches: Iterator[tuple[np.ndarray, _Names]], expected: RowFormat
+) -> Iterator[np.ndarray]:
     first_row = 0
-    for values, names in readers[path.suffix.lower()](path, expected):
-        yield _checked(path, values, expected, names, first_row).reshape(-1, *expected.shape)
+    for values, names in batches:
+        yield _checked(source, values, expected, names, first_row).reshape(-1, *expected.shape)
         first_row += len(values)
     if not first_row:
-        raise UserError(f"{path} holds no rows")
+        raise UserError(f"{source} holds no rows")
 
 
-def _checked(path: Path, values: np.ndarray, expected: RowFormat, names: _Names, first_row: int) -> np.ndarray:
+def _checked(source: Path | str, values: np.ndarray, expected: RowFormat, names: _Names, first_row: int) -> np.ndarray:
     with np.errstate(over="ignore"):
         rows = values.astype(np.float32)
     wrong, why = ~np.isfinite(rows), "which is not a finite number"
@@ -66,21 +77,24 @@ def _checked(path: Path, values: np.ndarray, expected: RowFormat, names: _Names,
     if wrong.any():
         row, column = (int(i) for i in np.argwhere(wrong)[0])
         place = names.place(first_row, row, column)
-        raise UserError(f"{path}, {place}: the value is {values[row, column]:g}, {why}")
+        raise UserError(f"{source}, {place}: the value is {values[row, column]:g}, {why}")
     return rows
 
 
 def _read_array(path: Path, expected: RowFormat) -> Iterator[tuple[np.ndarray, _Names]]:
-    array = _load_array(path)
+    return _array_batches(path, _load_array(path), expected)
+
+
+def _array_batches(source: Path | str, array: np.ndarray, expected: RowFormat) -> Iterator[tuple[np.ndarray, _Names]]:
     if not (np.issubdtype(array.dtype, np.floating) or np.issubdtype(array.dtype, np.integer)):
-        raise UserError(f"{path} holds values of type {array.dtype}, not numbers")
+        raise UserError(f"{source} holds values of type {array.dtype}, not numbers")
     shape = expected.shape
     # One channel may go without saying.
     allowed = {shape, (expected.columns,), shape[1:] if len(shape) == 3 and shape[0] == 1 else shape}
     if array.ndim < 2 or array.shape[1:] not in allowed:
         wanted = "×".join(map(str, shape))
         found = "×".join(map(str, array.shape)) or "a single number"
-        raise UserError(f"{path} has shape {found}, but the model takes rows of {wanted} values (n×{wanted})")
+        raise UserError(f"{source} has shape {found}, but the model takes rows of {wanted} values (n×{wanted})")
     for start in range(0, len(array), _BATCH):
         yield np.asarray(array[start : start + _BATCH]).reshape(-1, expected.columns), _Names()
 
