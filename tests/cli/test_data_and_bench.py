@@ -1,6 +1,7 @@
 import pytest
 
 import scnf.benchmarks.overhead
+import scnf.benchmarks.speed
 from scnf.data import SOURCES
 from tests.cli.conftest import invoke, invoke_json, refusal
 
@@ -33,3 +34,22 @@ def test_bench_overhead_prints_what_was_measured(monkeypatch: pytest.MonkeyPatch
     text = invoke("bench", "overhead").stdout
     assert "3.25" in text
     assert "cores 2" in text
+
+
+def test_bench_speed_prints_what_was_measured(monkeypatch: pytest.MonkeyPatch):
+    asked = []
+
+    def run(recipes, out, quick, say):
+        asked.append((recipes, str(out), quick))
+        say("on the way")
+        row = {"recipe": "paper-mnist", "train_images_per_second": 12.25, "peers": []}
+        return {"speed": [row], "peer_note": "no peer"}
+
+    monkeypatch.setattr(scnf.benchmarks.speed, "run", run)
+    assert invoke_json("bench", "speed", "--quick", "--out", "there")["speed"][0]["train_images_per_second"] == 12.25
+    text = invoke("bench", "speed", "--recipe", "a", "--recipe", "b").stdout
+    assert "12.2" in text
+    assert "no peer." in text
+    assert asked[0][1:] == ("there", True)
+    assert "paper-mnist" in asked[0][0]
+    assert asked[1] == (["a", "b"], "results/bench", False)

@@ -16,7 +16,7 @@ _SMALLEST_STD = 1e-6
 def _over_channels(matrix: Tensor, x: Tensor, offset: Tensor | None = None) -> Tensor:
     if x.dim() == 2:
         return F.linear(x, matrix, offset)
-    # With few channels a matrix product, or a plain one, takes half the time of a 1×1 convolution or less.
+    # On few channels a matrix product is faster than a 1×1 convolution, and on one a plain product by far.
     if x.shape[1] == 1:
         z = x * matrix
         return z if offset is None else z + offset

@@ -1,17 +1,14 @@
 """``scnf bench``: measure speed on this machine."""
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 from scnf.cli.group import Command, Group
 from scnf.cli.options import JsonOption
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Measure speed on this machine.")
-
-
-# With one command alone typer would leave its name out: ``scnf bench overhead`` must stay what it is.
-@app.callback()
-def bench() -> None:
-    """Measure speed on this machine."""
 
 
 @app.command(cls=Command)
@@ -25,3 +22,35 @@ def overhead(json: JsonOption = False) -> None:
         print_json(values)
     else:
         console().print(pairs_table({key.replace("_", " "): value for key, value in values.items()}))
+
+
+@app.command(cls=Command)
+def speed(
+    recipe: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Recipe to measure; may be given again. paper-mnist and mnist if not given."),
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where record, table and plots go.")] = Path(
+        "results/bench"
+    ),
+    quick: Annotated[bool, typer.Option("--quick", help="See that it runs; the numbers mean nothing.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Measure how fast image recipes train and infer, against a bare loop of their convolutions.
+
+    Let nothing else run meanwhile. [dim]scnf bench speed --recipe paper-mnist[/dim]
+    """
+    from scnf.benchmarks.speed import COLUMNS, run, table_rows
+    from scnf.cli.output import console, print_json, rows_table
+    from scnf.recipes import shipped_recipes
+
+    screen = console(json)
+    names = recipe or [name for name in ("paper-mnist", "mnist") if name in shipped_recipes()]
+    record = run(names, out, quick, say=screen.print)
+    if json:
+        print_json(record)
+        return
+    screen.print(rows_table(["recipe", *(title for _, title in COLUMNS)], table_rows(record)))
+    if record["peer_note"]:
+        screen.print(record["peer_note"] + ".")
+    screen.print(f"Record, table and plots are in {out}.")

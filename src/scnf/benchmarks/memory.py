@@ -1,0 +1,34 @@
+"""Peak memory of a process that does one thing, measured from outside: ``python -m scnf.benchmarks.memory``."""
+
+import json
+import resource
+import subprocess
+import sys
+from typing import Literal
+
+from scnf.benchmarks.workload import inference_only, workload
+
+Work = Literal["nothing", "training", "inference"]
+
+
+def peak_memory(recipe_name: str, batch_size: int, work: Work) -> float:
+    """Return the largest resident size, in MiB, of a process that builds the model and does two steps of the work."""
+    command = [sys.executable, "-m", "scnf.benchmarks.memory", recipe_name, str(batch_size), work]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return float(json.loads(done.stdout))
+
+
+def _main(recipe_name: str, batch_size: int, work: str) -> None:
+    if work == "training":
+        task = workload(recipe_name, batch_size).train
+    else:
+        task = inference_only(recipe_name, batch_size)
+    if work != "nothing":
+        task(), task()
+    # Linux counts in KiB, macOS in bytes.
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit))
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1], int(sys.argv[2]), sys.argv[3])

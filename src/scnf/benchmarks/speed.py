@@ -1,0 +1,147 @@
+"""How fast recipes for images train and infer here, and how near that is to what the machine's convolutions allow."""
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scnf.benchmarks import glow_peer, labels
+from scnf.benchmarks.memory import peak_memory
+from scnf.benchmarks.roofline import BareLoop, convolutions_of
+from scnf.benchmarks.timing import interleaved, median_ratio
+from scnf.benchmarks.workload import Workload, workload
+from scnf.errors import UserError
+from scnf.evaluation.plots import to_png
+from scnf.evaluation.records import current_commit, machine, write_record
+from scnf.evaluation.tables import markdown_table
+from scnf.recipes import load_recipe
+from scnf.recipes.schema import MultiscaleSpec
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to measure, and on what."""
+
+    batch_size: int
+    blocks: int
+    block_seconds: float
+    class_counts: tuple[int, ...]
+    labels_batch_size: int
+
+
+FULL = Effort(batch_size=64, blocks=9, block_seconds=3.0, class_counts=(1, 10, 100, 1000), labels_batch_size=16)
+# To see that everything runs; its numbers mean nothing.
+QUICK = Effort(batch_size=4, blocks=1, block_seconds=0.0, class_counts=(1, 10), labels_batch_size=2)
+
+
+def run(
+    recipe_names: Sequence[str], out: Path, quick: bool = False, say: Callable[[str], None] = lambda text: None
+) -> dict[str, Any]:
+    """Measure all recipes, write record, table and plots to a folder and return the record."""
+    effort = QUICK if quick else FULL
+    for name in recipe_names:
+        if not isinstance(load_recipe(name).model.f, MultiscaleSpec):
+            raise UserError(f"bench speed measures flows on images, but f of recipe {name!r} is none")
+    measured, costs = [], {}
+    for name in recipe_names:
+        say(f"{name}: training, inference and their convolutions")
+        measured.append(measure(name, effort))
+        say(f"{name}: log_joint for {', '.join(map(str, effort.class_counts))} classes")
+        costs[name] = labels.measure(
+            name, effort.class_counts, effort.labels_batch_size, effort.blocks, effort.block_seconds
+        )
+    record = {
+        "quick": quick,
+        "batch_size": effort.batch_size,
+        "speed": measured,
+        "labels_batch_size": effort.labels_batch_size,
+        "labels": costs,
+        "peer_note": None if glow_peer.is_installed() else glow_peer.MISSING,
+        "machine": machine(),
+        "commit": current_commit(),
+    }
+    write_record(out / "speed.json", record)
+    (out / "speed.md").write_text(_page(record), encoding="utf-8")
+    for name, rows in costs.items():
+        (out / f"labels-{Path(name).stem}.png").write_bytes(to_png(labels.figure(rows, name)))
+    return record
+
+
+def measure(recipe_name: str, effort: Effort) -> dict[str, Any]:
+    """Return speed, share of the roofline and peak memory of a recipe, and of normflows' Glow where it is there.
+
+    Everything takes turns in this process; memory is that of processes of its own.
+    """
+    size = effort.batch_size
+    works = {recipe_name: workload(recipe_name, size)}
+    if glow_peer.is_installed() and (peer := glow_peer.glow_workload(recipe_name, size)):
+        works["normflows Glow"] = peer
+    loops, tasks = {}, {}
+    for name, work in works.items():
+        convolutions = convolutions_of(work.model, work.infer)
+        loops[name] = (convolutions, BareLoop(convolutions, size))
+        tasks[f"{name} train"], tasks[f"{name} train bare"] = work.train, loops[name][1].train
+        tasks[f"{name} infer"], tasks[f"{name} infer bare"] = work.infer, loops[name][1].infer
+    times = interleaved(tasks, effort.blocks, effort.block_seconds)
+    rows = []
+    for name, work in works.items():
+        macs = sum(shape.macs * count for shape, count in loops[name][0].items())
+        row = {"name": name, "parameters": _parameters(work), "convolution_mmacs": macs / 1e6}
+        for kind in ("train", "infer"):
+            taken, bare = times[f"{name} {kind}"], times[f"{name} {kind} bare"]
+            row[f"{kind}_images_per_second"] = size / statistics.median(taken)
+            row[f"{kind}_roofline_images_per_second"] = size / statistics.median(bare)
+            row[f"{kind}_percent_of_roofline"] = 100 * median_ratio(bare, taken)
+        rows.append(row)
+    ours, *peers = rows
+    for work_name in ("nothing", "training", "inference"):
+        ours[f"{work_name}_peak_mib"] = peak_memory(recipe_name, size, work_name)
+    return {"recipe": recipe_name, **{key: value for key, value in ours.items() if key != "name"}, "peers": peers}
+
+
+def _parameters(work: Workload) -> int:
+    return sum(parameter.numel() for parameter in work.model.parameters())
+
+
+COLUMNS = (
+    ("train_images_per_second", "training images/s"),
+    ("train_percent_of_roofline", "% of roofline"),
+    ("infer_images_per_second", "inference images/s"),
+    ("infer_percent_of_roofline", "% of roofline"),
+    ("training_peak_mib", "training MiB"),
+    ("inference_peak_mib", "inference MiB"),
+    ("convolution_mmacs", "convolutions, MMAC/image"),
+)
+
+
+def table_rows(record: dict[str, Any]) -> list[list[str]]:
+    """Return one row of text for each recipe and peer."""
+    rows = []
+    for entry in record["speed"]:
+        for name, values in [(entry["recipe"], entry), *((peer["name"], peer) for peer in entry["peers"])]:
+            cells = [values.get(key) for key, _ in COLUMNS]
+            rows.append([name, *("–" if cell is None else f"{cell:,.1f}" for cell in cells)])
+    return rows
+
+
+def _page(record: dict[str, Any]) -> str:
+    parts = [
+        f"# Speed\n\nBatches of {record['batch_size']} images on {record['machine']['threads']} threads. The roofline "
+        "is a bare loop of the same convolutions, channels last, taking turns with the model.",
+        markdown_table(["recipe", *(title for _, title in COLUMNS)], table_rows(record)),
+    ]
+    if record["quick"]:
+        parts.insert(1, "**A quick run: it shows that everything works, and its numbers mean nothing.**")
+    if record["peer_note"]:
+        parts.append(record["peer_note"] + ".")
+    for name, rows in record["labels"].items():
+        cells = [
+            [f"{row['classes']:,}", *(f"{row[key]:,.1f}" for key in ("log_joint_ms", "all_passes_ms"))] for row in rows
+        ]
+        parts.append(
+            f"## {name}: all labels at once\n\nMilliseconds for {record['labels_batch_size']} images; K passes are K "
+            "times one measured pass with a known label."
+        )
+        parts.append(markdown_table(["classes K", "log_joint", "K passes"], cells, left=0))
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,121 @@
+import json
+from collections import Counter
+
+import pytest
+import torch
+
+from scnf.benchmarks import glow_peer, labels, speed
+from scnf.benchmarks.memory import peak_memory
+from scnf.benchmarks.roofline import BareLoop, Convolution, convolutions_of
+from scnf.benchmarks.timing import interleaved, median_ratio
+from scnf.benchmarks.workload import workload
+from scnf.errors import UserError
+from scnf.nets import ConvResNet
+
+TINY = """
+name = "tiny"
+[model.f]
+kind = "multiscale"
+hidden = 4
+levels = [{channel = 1, keep = 1}, {channel = 1, keep = 1}]
+[model.h]
+kind = "coupling"
+steps = 1
+hidden = [4]
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path) -> str:
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY, encoding="utf-8")
+    return str(path)
+
+
+def test_tasks_take_turns():
+    turns = []
+    times = interleaved({"a": lambda: turns.append("a"), "b": lambda: turns.append("b")}, blocks=3, block_seconds=0.0)
+    assert "".join(turns) == "aabb" + 3 * "ab"  # each warms up and is timed once before
+    assert {name: len(values) for name, values in times.items()} == {"a": 3, "b": 3}
+
+
+def test_a_short_task_is_repeated_in_its_block(monkeypatch):
+    clock = iter(range(1000))
+    monkeypatch.setattr("scnf.benchmarks.timing.time.perf_counter", lambda: next(clock))
+    calls = []
+    interleaved({"a": lambda: calls.append(1)}, blocks=1, block_seconds=5.0)
+    assert len(calls) == 1 + 1 + 5
+
+
+def test_the_ratio_is_taken_block_by_block():
+    assert median_ratio([1.0, 10.0, 6.0], [2.0, 20.0, 3.0]) == 0.5
+
+
+def test_the_roofline_holds_every_convolution_of_the_net():
+    net = ConvResNet(1, 2, 8, blocks=3)
+    found = convolutions_of(net, lambda: net(torch.randn(2, 1, 6, 4)))
+    inner = Convolution(8, 8, 6, 4, 3)
+    assert found == Counter({inner: 6, Convolution(1, 8, 6, 4, 3): 1, Convolution(8, 2, 6, 4, 3): 1})
+    assert inner.macs == 8 * 8 * 6 * 4 * 9
+    assert not any(module._forward_hooks for module in net.modules())
+    loop = BareLoop(found, batch_size=2)
+    loop.train()
+    loop.infer()
+
+
+def test_the_paper_does_the_work_that_was_counted():
+    work = workload("paper-mnist", 2)
+    convolutions = convolutions_of(work.model, work.infer)
+    assert sum(convolutions.values()) == 21 * 10
+    assert sum(shape.macs * count for shape, count in convolutions.items()) == pytest.approx(1.26e9, rel=0.01)
+
+
+def test_training_and_inference_are_tasks(tiny):
+    work = workload(tiny, 4)
+    before = [parameter.clone() for parameter in work.model.parameters()]
+    work.train()
+    assert any(not torch.equal(a, b) for a, b in zip(before, work.model.parameters(), strict=True))
+    assert work.infer().shape == (4, 10)
+
+
+def test_memory_is_that_of_a_process(tiny):
+    assert 50 < peak_memory(tiny, 2, "inference") < 4000
+
+
+def test_a_run_writes_record_table_and_plot(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(speed, "peak_memory", lambda *arguments: 1.0)
+    said = []
+    record = speed.run([tiny], tmp_path / "bench", quick=True, say=said.append)
+    folder = tmp_path / "bench"
+    assert {path.name for path in folder.iterdir()} == {"speed.json", "speed.md", "labels-tiny.png"}
+    assert json.loads((folder / "speed.json").read_text(encoding="utf-8")) == record
+    page = (folder / "speed.md").read_text(encoding="utf-8")
+    assert "numbers mean nothing" in page
+    assert (glow_peer.MISSING in page) == (not glow_peer.is_installed())
+    (row,) = record["speed"]
+    assert row["train_images_per_second"] > 0
+    assert row["infer_percent_of_roofline"] > 0
+    assert [entry["classes"] for entry in record["labels"][tiny]] == [1, 10]
+    assert said
+
+
+def test_a_flow_on_vectors_is_refused(tmp_path):
+    with pytest.raises(UserError, match="f of recipe 'toy' is none"):
+        speed.run(["toy"], tmp_path)
+
+
+def test_the_figure_shows_both_costs():
+    rows = [{"classes": k, "log_joint_ms": 1.0 + k / 10, "all_passes_ms": 2.0 * k} for k in (1, 10, 100)]
+    (axes,) = labels.figure(rows, "title").axes
+    assert [line.get_ydata().tolist() for line in axes.lines] == [[2.0, 20.0, 200.0], [1.1, 2.0, 11.0]]
+
+
+@pytest.mark.skipif(not glow_peer.is_installed(), reason="normflows is an extra")
+@pytest.mark.filterwarnings("ignore")  # normflows calls torch.lu
+def test_the_peer_trains_with_the_widths_of_the_recipe():
+    work = glow_peer.glow_workload("paper-mnist", 2)
+    assert work is not None
+    widths = {shape.in_channels for shape in convolutions_of(work.model, work.infer) if shape.kernel == 1}
+    assert widths == {64}
+    work.train()
+    assert torch.isfinite(work.infer()).all()
