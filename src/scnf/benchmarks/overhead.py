@@ -11,7 +11,8 @@ from lightning_fabric import Fabric
 from scnf.data import load
 from scnf.evaluation.records import machine
 from scnf.recipes import load_recipe
-from scnf.training.trial import TrainingData, Trial, training_objective
+from scnf.training.data import TrainingData
+from scnf.training.trial import Trial, training_objective
 
 _WARMUP_STEPS = 30
 

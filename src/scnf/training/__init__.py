@@ -1,9 +1,9 @@
 """Objectives and the training loop."""
 
 from scnf.errors import DivergedError
+from scnf.training.data import TrainingData
 from scnf.training.fit import Fitted, OnStep, fit
 from scnf.training.losses import classification_loss, consistency_loss, em_nll, marginal_nll
-from scnf.training.trial import TrainingData
 
 __all__ = [
     "DivergedError",

@@ -31,7 +31,7 @@ from torch.nn.parallel import DistributedDataParallel
 from scnf.errors import DivergedError, UserError
 from scnf.recipes.schema import Recipe
 from scnf.tensorfile import read_tensors, write_tensors
-from scnf.training.trial import TrainingData
+from scnf.training.data import TrainingData
 
 _HOST = "127.0.0.1"
 _WORKER = "from scnf.training.worker import main; main()"
@@ -194,12 +194,13 @@ def _wait_until_ready(workers: "list[subprocess.Popen[bytes]]", store: Store) ->
 
 
 def _tell_of_the_dead(workers: "list[subprocess.Popen[bytes]]", error: RuntimeError) -> None:
-    time.sleep(0.5)  # one that breaks its connections has still to end
-    for rank, worker in enumerate(workers, start=1):
-        if worker.poll() is not None:
-            raise UserError(
-                f"process {rank + 1} of {len(workers) + 1} ended before the run did, with exit code {worker.returncode}"
-            ) from error
+    deadline = time.monotonic() + _SECONDS_TO_END  # one that breaks its connections has still to end
+    while time.monotonic() < deadline:
+        for number, worker in enumerate(workers, start=2):
+            if worker.poll() is not None:
+                told = f"process {number} of {len(workers) + 1} ended before the run did"
+                raise UserError(f"{told}, with exit code {worker.returncode}") from error
+        time.sleep(0.05)
 
 
 def _end(worker: "subprocess.Popen[bytes]") -> None:

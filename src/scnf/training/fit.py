@@ -17,8 +17,9 @@ from scnf.model import SemiConditionalFlow
 from scnf.recipes.build import build_model
 from scnf.recipes.schema import Recipe
 from scnf.tensorfile import read_tensors, write_tensors
+from scnf.training.data import TrainingData
 from scnf.training.devices import Task, several_devices
-from scnf.training.trial import Record, TrainingData, Trial, add_over_processes
+from scnf.training.trial import Record, Trial, add_over_processes
 
 # Called after each step with the restart, the step, the mean loss of the last recorded stretch and the share of the
 # whole run that is done.

@@ -10,55 +10,25 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
-from scnf.data import Split
-from scnf.data.batches import Batches, dequantize
+from scnf.data.batches import Batches
 from scnf.errors import DivergedError, UserError
 from scnf.model import SemiConditionalFlow
 from scnf.recipes.build import build_model
 from scnf.recipes.schema import Recipe, TrainingSpec
+from scnf.training.data import TrainingData
 from scnf.training.ema import WeightAverage
-from scnf.training.losses import classification_loss, em_nll, marginal_nll
+from scnf.training.losses import classification_loss, consistency_loss, em_nll, marginal_nll
 from scnf.training.optimizer import make_optimizer
 from scnf.training.schedule import Pace, learning_rate
 
 # So many batches in a row without a finite loss and gradient end the run.
 _PATIENCE = 20
 _RECORDS = 200
-_EVALUATION_ROWS = 2048
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """Rows to learn from: x ``[N, *shape]``, y ``[N]`` with -1 where hidden, the number of classes, and the number of
-    levels if x holds integers to be dequantised.
-    """
-
-    x: Tensor
-    y: Tensor
-    classes: int
-    levels: int | None = None
-
-    def __post_init__(self) -> None:
-        finite = torch.isfinite(self.x).flatten(1).all(1)
-        if not bool(finite.all()):
-            row = int((~finite).nonzero()[0])
-            raise UserError(f"x must hold finite numbers alone, but row {row} has a NaN or an infinity")
-
-    @classmethod
-    def of(cls, split: Split) -> "TrainingData":
-        """Return the training rows of a split as tensors."""
-        return cls(torch.tensor(split.x_train), torch.tensor(split.y_train), len(split.classes), split.levels)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of one row."""
-        return tuple(self.x.shape[1:])
-
-    def continuous(self) -> Tensor:
-        """Return all rows as the model sees them, dequantised with a fixed seed."""
-        if self.levels is None:
-            return self.x
-        return dequantize(self.x, self.levels, torch.Generator().manual_seed(0))
+# The part of a run over which consistency grows to its full weight.
+_CONSISTENCY_GROWS = 0.1
+# Hidden rows that set the data-dependent start and tell the final objective; labelled ones all do.
+_FIRST_ROWS, _LAST_ROWS = 4096, 16384
+_EVALUATION_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -124,12 +94,15 @@ class Trial:
             torch.manual_seed(self.seed)
             counts = torch.bincount(data.y[data.y >= 0], minlength=data.classes)
             self.model: SemiConditionalFlow = build_model(recipe.model, data.shape, data.classes, counts)
-            self.model.initialize(data.continuous(), data.y)
+            first = data.excerpt(_FIRST_ROWS)
+            self.model.initialize(first.continuous(), first.y)
         self.module, self.optimizer = fabric.setup(self.model, make_optimizer(self.model, self.spec))
         self.average = WeightAverage(self.model, self.spec.ema)
         self.batches = Batches(data.x, data.y, self.spec, self.seed, data.levels)
         if self.processes > (size := sum(self.batches.counts.values())):
             raise UserError(f"{self.processes} devices cannot share a batch of {size} rows")
+        if self.spec.consistency is not None and (data.levels is None or len(data.shape) != 3):
+            raise UserError("training.consistency alters images of whole numbers; these rows are none")
         self.step = 0
         self.history: list[Record] = []
         self._sums = [0.0, 0.0, 0.0]
@@ -155,8 +128,7 @@ class Trial:
         rate = learning_rate(self.spec, self.step, progress)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        x, y, weights = self.fabric.to_device(self._own_part(self.batches(self.step, progress)))
-        loss = training_objective(self.module(x), y, weights, self.spec, self.batches.counts["labelled"])
+        loss = self._loss(progress)
         self.optimizer.zero_grad(set_to_none=True)
         # The weights add up to 1 over the whole batch, but gradients are averaged over the processes.
         self.fabric.backward(loss * self.processes if self.processes > 1 else loss)
@@ -172,6 +144,24 @@ class Trial:
             self._skip_bad_step(loss_value, norm_value)
         self.step += 1
         self._record(rate, progress)
+
+    def _loss(self, progress: float) -> Tensor:
+        """Return this process's part of the loss of a batch."""
+        x, y, weights = self.fabric.to_device(self._own_part(self.batches(self.step, progress)))
+        labelled = self.batches.counts["labelled"]
+        consistency = self.spec.consistency
+        if consistency is None or progress <= consistency.start:
+            return training_objective(self.module(x), y, weights, self.spec, labelled)
+        copies, places = self.batches.copies(self.step, consistency)
+        own = places % self.processes == self.rank
+        taught, places = self.fabric.to_device((copies[own], places[own] // self.processes))
+        # One pass for rows and copies: larger products, and the only one that data-parallel modules expect.
+        log_joint, of_copies = self.module(torch.cat([x, taught])).split([len(x), len(taught)])
+        each = consistency_loss(
+            log_joint[places], of_copies, y[places], consistency.temperature, consistency.confidence
+        )
+        weight = consistency.weight * min(1.0, (progress - consistency.start) / _CONSISTENCY_GROWS)
+        return training_objective(log_joint, y, weights, self.spec, labelled) + weight * each.sum() / len(copies)
 
     def _own_part(self, batch: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, ...]:
         """Return this process's rows: each Nth of N processes, since the labelled ones stand first."""
@@ -206,17 +196,23 @@ class Trial:
 
     @torch.no_grad()
     def objective(self) -> float:
-        """Return equation 1 over all training rows, a row's mean, with the averaged weights."""
-        x = self.data.continuous()
+        """Return equation 1, a training row's mean, with the averaged weights.
+
+        Of very many rows without a label an excerpt stands for all.
+        """
+        rows = self.data.excerpt(_LAST_ROWS)
+        total = {"labelled": 0.0, "hidden": 0.0}
         self.model.eval()
         with self.average.applied():
-            total = 0.0
-            pieces = zip(x.split(_EVALUATION_ROWS), self.data.y.split(_EVALUATION_ROWS), strict=True)
-            for rows, labels in islice(pieces, self.rank, None, self.processes):
-                rows, labels = self.fabric.to_device((rows, labels))
-                total += float(marginal_nll(self.model(rows), labels).sum())
+            pieces = zip(rows.continuous().split(_EVALUATION_ROWS), rows.y.split(_EVALUATION_ROWS), strict=True)
+            for x, y in islice(pieces, self.rank, None, self.processes):
+                nll = marginal_nll(self.model(self.fabric.to_device(x)), self.fabric.to_device(y)).cpu()
+                total["labelled"] += float(nll[y >= 0].sum())
+                total["hidden"] += float(nll[y < 0].sum())
         self.model.train()
-        return add_over_processes(self.fabric, total)[0] / len(x)
+        labelled, hidden = add_over_processes(self.fabric, *total.values())
+        in_excerpt, in_all = int((rows.y < 0).sum()), int((self.data.y < 0).sum())
+        return (labelled + hidden * (in_all / max(in_excerpt, 1))) / len(self.data.y)
 
     def _optimized_names(self) -> list[str]:
         """Return the names of the parameters as the optimiser counts them; a checkpoint must not rely on its order."""

@@ -1,0 +1,52 @@
+"""The rows that a model learns from."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from scnf.data import Split
+from scnf.data.batches import dequantize
+from scnf.errors import UserError
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Rows to learn from: x ``[N, *shape]``, y ``[N]`` with -1 where hidden, the number of classes, and the number of
+    levels if x holds integers to be dequantised.
+    """
+
+    x: Tensor
+    y: Tensor
+    classes: int
+    levels: int | None = None
+
+    def __post_init__(self) -> None:
+        finite = torch.isfinite(self.x).flatten(1).all(1)
+        if not bool(finite.all()):
+            row = int((~finite).nonzero()[0])
+            raise UserError(f"x must hold finite numbers alone, but row {row} has a NaN or an infinity")
+
+    @classmethod
+    def of(cls, split: Split) -> "TrainingData":
+        """Return the training rows of a split as tensors."""
+        return cls(torch.tensor(split.x_train), torch.tensor(split.y_train), len(split.classes), split.levels)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one row."""
+        return tuple(self.x.shape[1:])
+
+    def continuous(self) -> Tensor:
+        """Return all rows as the model sees them, dequantised with a fixed seed."""
+        if self.levels is None:
+            return self.x
+        return dequantize(self.x, self.levels, torch.Generator().manual_seed(0))
+
+    def excerpt(self, hidden: int) -> "TrainingData":
+        """Return the labelled rows and at most so many others, evenly spread."""
+        labelled, others = (self.y >= 0).nonzero()[:, 0], (self.y < 0).nonzero()[:, 0]
+        if len(others) <= hidden:
+            return self
+        rows = torch.cat([labelled, others[torch.arange(hidden) * len(others) // hidden]])
+        return TrainingData(self.x[rows], self.y[rows], self.classes, self.levels)
