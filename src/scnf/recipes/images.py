@@ -70,7 +70,9 @@ def _step(f: MultiscaleSpec, coupling: Bijection, channels: int) -> list[Bijecti
 
 
 def _net(f: MultiscaleSpec, level: LevelSpec, seen: int, moved: int) -> ConvResNet:
-    return ConvResNet(seen, AffineMap.size * moved, level.hidden or f.hidden, level.blocks or f.blocks)
+    return ConvResNet(
+        seen, AffineMap.size * moved, level.hidden or f.hidden, f.blocks if level.blocks is None else level.blocks
+    )
 
 
 def _checkerboard_coupling(f: MultiscaleSpec, level: LevelSpec, shape: Shape, flip: bool) -> Bijection:

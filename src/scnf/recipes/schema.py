@@ -69,7 +69,7 @@ class LevelSpec(_Strict):
     channel: Annotated[int, Field(ge=0)] = 0  # coupling steps with a channel mask
     keep: PositiveInt | None = None  # channels that go on to the next level, or to z_f; all of them if unset
     hidden: PositiveInt | None = None  # as in the flow if unset
-    blocks: PositiveInt | None = None
+    blocks: Annotated[int, Field(ge=0)] | None = None
 
 
 class MultiscaleSpec(_Strict):
@@ -81,7 +81,7 @@ class MultiscaleSpec(_Strict):
         LevelSpec(channel=4, keep=2),
     )
     hidden: PositiveInt = 32
-    blocks: PositiveInt = 1
+    blocks: Annotated[int, Field(ge=0)] = 1  # residual blocks between the nets' first and last convolution
     scale: Literal["sigmoid", "exp", "tanh"] = "tanh"
     bound: PositiveFloat = 2.0
     linear: Literal["full", "lu"] = "full"
