@@ -59,7 +59,7 @@ def log_joint_of(
     generator = torch.Generator().manual_seed(seed)
     # The model's unit is 1/levels of the data's: the density in the data's units is smaller by levels^D.
     shift = model.dimensions * math.log(levels) if levels is not None else 0.0
-    size = batch_size or rows_in_a_batch(model.dimensions)
+    size = batch_size or rows_in_a_batch(math.prod(x.shape[1:]))
     parts = []
     for start, rows in zip(range(0, len(x), size), x.cpu().split(size), strict=True):
         # Noise is drawn on the CPU, so that it is the same on every device.
