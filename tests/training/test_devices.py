@@ -101,9 +101,9 @@ def test_a_run_goes_on_with_more_or_fewer_devices(tmp_path, one, before, after):
 def test_all_go_by_the_clock_of_the_first():
     recipe = small_recipe(steps=10**6, n_init=2, max_minutes=0.02)
     fitted = fit(recipe, DATA, devices=2)
-    assert len(fitted.steps) == 2
+    assert 1 <= len(fitted.steps) <= 2  # on a busy machine the first restart may take all of the time
     assert all(0 < steps < 10**6 for steps in fitted.steps)
-    assert fitted.cpu_seconds > 0
+    assert fitted.seconds > 0.02 * 60
 
 
 def test_divergence_is_told_once(capfd):
@@ -141,6 +141,13 @@ def test_the_end_of_another_process_is_told(monkeypatch):
         fit(RECIPE, DATA, devices=2)
 
 
+def test_what_another_process_alone_cannot_do_is_told(monkeypatch, capfd):
+    worker_that(monkeypatch, "from scnf.errors import UserError", "raise UserError('it has no rows')")
+    with pytest.raises(UserError, match="process 2 of 2 ended"):
+        fit(RECIPE, DATA, devices=2)
+    assert "Error in process 2 of 2: it has no rows\n" in capfd.readouterr().err
+
+
 def test_a_process_that_does_not_start_is_told(monkeypatch):
     monkeypatch.setattr(devices, "_WORKER", "raise SystemExit(5)")
     with pytest.raises(UserError, match="exit code 5"):
@@ -148,9 +155,10 @@ def test_a_process_that_does_not_start_is_told(monkeypatch):
 
 
 @pytest.mark.parametrize(("number", "named"), [(0, "at least 1, got 0"), (3, "3 devices cannot share a batch of 2")])
-def test_devices_that_cannot_be_are_refused(number, named):
+def test_devices_that_cannot_be_are_refused(capfd, number, named):
     with pytest.raises(UserError, match=named):
         fit(small_recipe(batch_size=2), DATA, devices=number)
+    assert capfd.readouterr().err == ""
 
 
 def test_more_devices_than_gpus_are_refused(monkeypatch):
