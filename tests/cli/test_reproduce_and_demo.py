@@ -1,15 +1,16 @@
 """``scnf reproduce`` and ``scnf demo``; what they run is tested in tests/experiments."""
 
 import json
+from pathlib import Path
 
 import pytest
 
-from scnf.experiments import Options
+from scnf.experiments import EXPERIMENTS, Options
 from tests.cli.conftest import invoke, invoke_json, refusal
 
 
 def test_an_unknown_experiment_is_refused(folder):
-    assert refusal("reproduce", "table9") == "Error: unknown experiment 'table9'; known are table1"
+    assert refusal("reproduce", "table9") == "Error: unknown experiment 'table9'; known are table1, table2, mnist"
     assert list(folder.iterdir()) == []
 
 
@@ -17,23 +18,33 @@ def test_an_unknown_row_is_refused(folder):
     assert "unknown recipe 'nonsense'; known are glow-glow" in refusal("reproduce", "table1", "--recipes", "nonsense")
 
 
-def test_rendering_prints_the_files(folder):
-    result = invoke("reproduce", "table1", "--render", "--out", folder)
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_rendering_prints_the_files(folder, name):
+    result = invoke("reproduce", name, "--render", "--out", folder)
     assert result.exit_code == 0
     assert "table.md" in result.stdout
-    assert invoke_json("reproduce", "table1", "--render", "--out", folder)["rows"] == []
+    assert "splits" in result.stdout
+    assert invoke_json("reproduce", name, "--render", "--out", folder)["rows"] == []
 
 
-def test_options_reach_the_experiment(folder, monkeypatch):
+def test_minutes_that_cannot_be_are_refused(folder):
+    assert "table1 has no time limit to set (--minutes)" in refusal("reproduce", "table1", "--minutes", 5)
+    assert "bad value -1.0 for key 'training.max_minutes'" in refusal("reproduce", "table2", "--minutes", -1)
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("splits", ["--splits", "--seeds"])
+def test_options_reach_the_experiment(folder, monkeypatch, splits):
     asked = []
 
     def run(options):
         asked.append(options)
-        return {"files": [], "failures": ["toy on moons, seed 0: it diverged"]}
+        return {"files": [], "failures": ["toy on moons, seed 0: it diverged"], "table": {"columns": [], "rows": []}}
 
     monkeypatch.setattr("scnf.experiments.table1.run", run)
-    result = invoke("reproduce", "table1", "--seeds", 3, "--jobs", 1, "--recipes", "toy, glow-gmm", "--data", "moons")
-    assert asked[0] == Options(3, 1, asked[0].out, ["toy", "glow-gmm"], ["moons"], False)
+    more = ["--recipes", "toy, glow-gmm", "--data", "moons", "--minutes", 2.5, "--data-dir", "there"]
+    result = invoke("reproduce", "table1", splits, 3, "--jobs", 1, *more)
+    assert asked[0] == Options(3, 1, Path("results"), ["toy", "glow-gmm"], ["moons"], False, 2.5, Path("there"))
     assert result.exit_code == 1  # a fit that failed must not look like success
 
 

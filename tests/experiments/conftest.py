@@ -26,3 +26,28 @@ def tiny_recipe(tmp_path: Path):
         return str(path)
 
     return write
+
+
+TINY_IMAGES = """
+name = "tiny-images"
+[model.f]
+kind = "multiscale"
+levels = [{ channel = 1, keep = 2 }, { channel = 1, keep = 2 }]
+hidden = 4
+[model.h]
+kind = "coupling"
+steps = 1
+hidden = [4]
+[training]
+steps = 1_000_000
+batch_size = 16
+labelled_share = 0.25
+"""
+
+
+@pytest.fixture
+def tiny_image_recipe(tmp_path: Path) -> str:
+    """A stand-in for the recipe ``mnist``, to be limited in time."""
+    path = tmp_path / "tiny-images.toml"
+    path.write_text(TINY_IMAGES, encoding="utf-8")
+    return str(path)

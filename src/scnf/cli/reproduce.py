@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from scnf.cli.options import JsonOption
+from scnf.cli.options import DataDirOption, JsonOption
 from scnf.experiments import EXPERIMENTS, Options, load_experiment
 
 
@@ -15,7 +15,23 @@ def _names(text: str | None) -> list[str] | None:
 
 def reproduce(
     name: Annotated[str, typer.Argument(help=f"What to reproduce: {', '.join(EXPERIMENTS)}.", show_default=False)],
-    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Seeds 0 … N−1, each a new split and start.")] = 20,
+    splits: Annotated[
+        int | None,
+        typer.Option(
+            "--splits",
+            "--seeds",
+            min=1,
+            metavar="N",
+            help="Splits 0 … N−1, each a seed; if not given, 20 of table1 and 3 of the others.",
+        ),
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            metavar="M",
+            help="Time for each fit, but for table1; if not given, that of the records or else the experiment's own.",
+        ),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Fits at a time, a process of one thread each.")] = 2,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where records, tables and figures go.")] = Path(
         "results"
@@ -26,6 +42,7 @@ def reproduce(
     data: Annotated[
         str | None, typer.Option(metavar="A,B", help="Train on these data sets only; all if not given.")
     ] = None,
+    data_dir: DataDirOption = None,
     render: Annotated[
         bool, typer.Option("--render", help="Train nothing; make tables and figures from the records.")
     ] = False,
@@ -33,16 +50,19 @@ def reproduce(
 ) -> None:
     """Train all that a table of the paper needs, and write the table and its figures.
 
-    A fit that has its record is not run again, unless its recipe has changed: a stopped run goes on where it was.
+    A fit that has its record is not run again, unless its recipe or its time has changed: a stopped run goes on where
+    it was.
 
-    [dim]scnf reproduce table1 --seeds 20 --jobs 2[/dim]
+    [dim]scnf reproduce table2 --minutes 30 --splits 3[/dim]
     """
-    from scnf.cli.output import console, print_json
+    from scnf.cli.output import console, print_json, rows_table
 
-    summary = load_experiment(name).run(Options(seeds, jobs, out, _names(recipes), _names(data), render))
+    options = Options(splits, jobs, out, _names(recipes), _names(data), render, minutes, data_dir)
+    summary = load_experiment(name).run(options)
     if json:
         print_json(summary)
     screen = console(json)
+    screen.print(rows_table(summary["table"]["columns"], summary["table"]["rows"]))
     for path in summary["files"]:
         screen.print(f"wrote {path}", soft_wrap=True)
     if summary["failures"]:

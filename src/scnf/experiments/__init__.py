@@ -11,26 +11,37 @@ from scnf.errors import UserError
 # Imported when asked for: the command line lists these names without loading torch.
 EXPERIMENTS: dict[str, str] = {
     "table1": "scnf.experiments.table1",
+    "table2": "scnf.experiments.table2",
+    "mnist": "scnf.experiments.mnist",
 }
 
 
 @dataclass(frozen=True)
 class Options:
-    """What to run and where the records go; None stands for all."""
+    """What to run and where the records go; None leaves it to the experiment, for rows and data sets it means all.
 
-    seeds: int = 20
+    ``minutes`` is the time for each fit. ``data_dir`` says where the data are on this machine.
+    """
+
+    splits: int | None = None
     jobs: int = 2
     out: Path = Path("results")
     recipes: Sequence[str] | None = None
     data: Sequence[str] | None = None
     render_only: bool = False
+    minutes: float | None = None
+    data_dir: Path | None = None
 
 
 class Experiment(Protocol):
     """A module that runs an experiment and returns its summary."""
 
     def run(self, options: Options) -> dict[str, Any]:
-        """Train what has no record yet, then render everything from the records."""
+        """Train what has no record yet, then render everything from the records.
+
+        The summary has ``files`` that were written, ``failures``, a sentence for each fit that failed, and ``table``,
+        what to show of it all: ``columns`` and ``rows`` of text.
+        """
         ...
 
 

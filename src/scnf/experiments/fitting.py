@@ -1,6 +1,7 @@
 """Fitting a recipe to a split and recording it, as every experiment does it."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from scnf.data import Split
@@ -10,16 +11,29 @@ from scnf.modelfile import TrainedModel
 from scnf.recipes.schema import Recipe
 from scnf.training import Fitted, TrainingData, fit
 
+_SECONDS_BETWEEN_CHECKPOINTS = 20.0
+_CHECKPOINTS_AT_LEAST = 50  # however little time there is
 
-def fit_split(recipe: Recipe, split: Split, report: Callable[[float], None]) -> tuple[Fitted, TrainedModel]:
-    """Train on a split and return the fit and what a model file holds; ``report`` is told the share that is done."""
+
+def fit_split(
+    recipe: Recipe, split: Split, report: Callable[[float], None], checkpoint: Path | None = None
+) -> tuple[Fitted, TrainedModel]:
+    """Train on a split and return the fit and what a model file holds; ``report`` is told the share that is done.
+
+    A fit that left a checkpoint goes on from it.
+    """
 
     def on_step(restart: int, step: int, loss: float, done: float) -> None:
         report(done)
 
-    fitted = fit(recipe, TrainingData.of(split), split.seed, on_step=on_step)
-    data = {"name": split.name, "labels": split.labelled, "seed": split.seed}
-    return fitted, TrainedModel(fitted.model, recipe, split.classes, split.levels, data)
+    minutes = recipe.training.max_minutes
+    seconds = _SECONDS_BETWEEN_CHECKPOINTS
+    if minutes is not None:
+        seconds = min(seconds, 60 * minutes / _CHECKPOINTS_AT_LEAST)
+    data = TrainingData.of(split)
+    fitted = fit(recipe, data, split.seed, checkpoint, resume=True, on_step=on_step, checkpoint_seconds=seconds)
+    source = {"name": split.name, "labels": split.labelled, "seed": split.seed}
+    return fitted, TrainedModel(fitted.model, recipe, split.classes, split.levels, source)
 
 
 def record_of(experiment: str, fitted: Fitted, trained: TrainedModel, split: Split, **more: Any) -> dict[str, Any]:

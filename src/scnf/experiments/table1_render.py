@@ -1,8 +1,7 @@
 """Table 1 as pages and figures, made from its run records alone."""
 
-import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,11 @@ from scnf.data import load
 from scnf.evaluation.plots import Panel, decision_figure, density_figure, to_png
 from scnf.evaluation.records import write_record
 from scnf.evaluation.tables import block_is_current, markdown_table, mean_std, update_block
-from scnf.experiments.table1 import DATA, LABELS, NAME, OURS, ROWS, Row, record_is_of
-from scnf.modelfile import TrainedModel
-from scnf.modelfile import load as load_model
-from scnf.recipes import Recipe, RecipeError, load_recipe
+from scnf.experiments.summary import count_matched, metric_spread, model_of, records_of, shown
+from scnf.experiments.table1 import OURS, STUDY
+from scnf.recipes import Recipe
 
+NAME, DATA, LABELS = STUDY.name, STUDY.data, STUDY.labels
 METRICS = ("error", "nll")
 # Mean and standard deviation, Table 1 of the paper.
 PAPER: dict[str, dict[str, dict[str, tuple[float, float]]]] = {
@@ -40,28 +39,16 @@ LIMITS: dict[str, dict[str, float]] = {
     "moons": {"error": 0.06, "nll": 1.008},
     "circles": {"error": 0.02, "nll": 0.808},
 }
+_SHORT_HEADER = ("f – h", "moons error, %", "moons NLL", "circles error, %", "circles NLL", "splits")
 # A row for each f, the columns h; our own recipe last.
 _FIGURE_ORDER = ("glow-glow", "glow-gmm", "glow-ffjord", "ffjord-glow", "ffjord-gmm", OURS)
 
 
-def summarize(folder: Path, rows: Sequence[Row] = ROWS) -> dict[str, Any]:
+def summarize(folder: Path, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
     """Return mean and standard deviation of every cell over all seeds that have a record of the present recipe."""
-    summaries = []
-    for row in rows:
-        records = _records(folder / row.name, row)
-        if records:
-            summaries.append(_summary_of(row.name, records))
-    return {"experiment": NAME, "labels": LABELS, "rows": summaries, "limits": LIMITS}
-
-
-def _records(folder: Path, row: Row) -> list[dict[str, Any]]:
-    try:
-        recipe = load_recipe(row.recipe)
-    except RecipeError:
-        return []
-    records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-    # Records of an older recipe wait to be replaced; a mean over two recipes would be of neither.
-    return [record for record in records if record_is_of(record, recipe)]
+    records = {name: records_of(folder / name, recipe) for name, recipe in recipes.items()}
+    rows = [_summary_of(name, of_row) for name, of_row in records.items() if of_row]
+    return {"experiment": NAME, "labels": LABELS, "rows": rows, "limits": LIMITS}
 
 
 def _summary_of(name: str, records: list[dict[str, Any]]) -> dict[str, Any]:
@@ -77,15 +64,8 @@ def _summary_of(name: str, records: list[dict[str, Any]]) -> dict[str, Any]:
     }
     for data in DATA:
         of_data = [record for record in records if record["data"]["name"] == data]
-        cells: dict[str, Any] = {"seeds": len(of_data)}
-        for metric in (*METRICS, "ece"):
-            values = [record["metrics"][metric] for record in of_data]
-            cells[metric] = {
-                "mean": statistics.fmean(values) if values else None,
-                "std": statistics.stdev(values) if len(values) > 1 else None,
-                "values": values,
-            }
-        summary[data] = cells
+        cells = {metric: metric_spread(of_data, metric) for metric in (*METRICS, "ece")}
+        summary[data] = {"seeds": len(of_data), **cells}
     return summary
 
 
@@ -106,8 +86,7 @@ def matched_cells(summary: dict[str, Any]) -> tuple[int, int]:
         for metric in METRICS
         if row[data]["seeds"]
     ]
-    # Compared as our table prints them, to two digits.
-    return sum(round(ours, 2) <= paper for ours, paper in pairs), len(pairs)
+    return count_matched(pairs)
 
 
 def _paper_cell(row: dict[str, Any], data: str, metric: str) -> str:
@@ -160,10 +139,9 @@ def full_table(summary: dict[str, Any]) -> str:
     )
 
 
-def short_table(summary: dict[str, Any]) -> str:
-    """Return the table for the README: ours, and the paper's numbers in brackets."""
+def _short_rows(summary: dict[str, Any]) -> list[list[str]]:
+    """Return the rows of the short table: ours, and the paper's numbers in brackets."""
     pairs = [(data, metric) for data in DATA for metric in METRICS]
-    header = ["f – h", "moons error, %", "moons NLL", "circles error, %", "circles NLL", "splits"]
     rows = []
     for row in summary["rows"]:
         name = "**our recipe `toy`**" if row["name"] == OURS else f"{row['f']} – {row['h']}"
@@ -173,43 +151,38 @@ def short_table(summary: dict[str, Any]) -> str:
             cells.append(f"{cell} ({_paper_cell(row, data, metric)})" if row["paper"] else cell)
         rows.append([name, *cells, _seeds(row)])
     rows.append(["*physical limit*", *(f"{LIMITS[data][metric]:g}" for data, metric in pairs), ""])
-    return markdown_table(header, rows)
+    return rows
 
 
-def readme_is_current(readme: Path, folder: Path, rows: Sequence[Row] = ROWS) -> bool:
+def short_table(summary: dict[str, Any]) -> str:
+    """Return the table for the README."""
+    return markdown_table(_SHORT_HEADER, _short_rows(summary))
+
+
+def readme_is_current(readme: Path, folder: Path, recipes: Mapping[str, Recipe] | None = None) -> bool:
     """Return whether the README's table says what the records say."""
-    return block_is_current(readme, NAME, short_table(summarize(folder, rows)))
+    present = STUDY.known_recipes() if recipes is None else recipes
+    return block_is_current(readme, NAME, short_table(summarize(folder, present)))
 
 
-def _first_models(folder: Path, rows: Sequence[Row], data: str) -> dict[str, TrainedModel]:
-    """Return the first seed's model of every row that has one of its present recipe."""
-    models = {}
-    for row in rows:
-        path = folder / row.name / f"{data}-0.safetensors"
-        if path.is_file():
-            model, recipe = load_model(path), load_recipe(row.recipe)
-            if (model.recipe.model, model.recipe.training) == (recipe.model, recipe.training):
-                models[row.name] = model
-    return models
-
-
-def draw(folder: Path, summary: dict[str, Any], rows: Sequence[Row] = ROWS) -> list[Path]:
+def draw(folder: Path, summary: dict[str, Any], recipes: Mapping[str, Recipe]) -> list[Path]:
     """Draw the decision boundaries of all rows and the density of our recipe; return the files."""
     drawn: dict[str, bytes] = {}
     density_panels = []
     summaries = {row["name"]: row for row in summary["rows"]}
     for data in DATA:
-        models = _first_models(folder, rows, data)
+        found = {name: model_of(folder / name / f"{data}-0.safetensors", recipe) for name, recipe in recipes.items()}
+        models = {name: trained.model for name, trained in found.items() if trained is not None}
         split = load(data, LABELS, seed=0)
         panels = [
-            Panel(_title(summaries[name], data), models[name].model, split)
+            Panel(_title(summaries[name], data), models[name], split)
             for name in sorted(models, key=_figure_position)
             if name in summaries
         ]
         if panels:
             drawn[f"{data}.png"] = to_png(decision_figure(panels), dpi=90)
         if OURS in models:
-            density_panels.append(Panel(data, models[OURS].model, split))
+            density_panels.append(Panel(data, models[OURS], split))
     if density_panels:
         drawn["density.png"] = to_png(density_figure(density_panels), dpi=110)
     for name, png in drawn.items():
@@ -227,16 +200,16 @@ def _title(row: dict[str, Any], data: str) -> str:
     return name if error is None else f"{name} · error {error:.1f} %"
 
 
-def render(folder: Path, rows: Sequence[Row] = ROWS, readme: Path | None = None) -> dict[str, Any]:
+def render(folder: Path, recipes: Mapping[str, Recipe], readme: Path | None = None) -> dict[str, Any]:
     """Write table.md, table.json and the figures, bring the README up to date, and return the summary."""
-    folder.mkdir(parents=True, exist_ok=True)
-    summary = summarize(folder, rows)
+    summary = summarize(folder, recipes)
     write_record(folder / "table.json", summary)
     (folder / "table.md").write_text(full_table(summary), encoding="utf-8")
-    figures = draw(folder, summary, rows)
+    figures = draw(folder, summary, recipes)
     updated = readme is not None and update_block(readme, NAME, short_table(summary))
     return {
         **summary,
+        "table": shown(_SHORT_HEADER, _short_rows(summary)),
         "files": [str(path) for path in (folder / "table.md", folder / "table.json", *figures)],
         "readme_updated": updated,
     }

@@ -1,0 +1,97 @@
+"""Running a study: what has no record yet is trained side by side, and pages are made from the records."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from scnf.data import load
+from scnf.evaluation.records import write_record
+from scnf.experiments import Options
+from scnf.experiments.curves import Snapshots, curves_of
+from scnf.experiments.fitting import fit_split, record_of
+from scnf.experiments.pool import Report, one_thread, run_tasks
+from scnf.experiments.study import FitTask, Study, plan
+from scnf.recipes import Recipe
+
+# Makes the pages in a folder from the records of these recipes, by row, and brings a README up to date.
+Render = Callable[[Path, Mapping[str, Recipe], Path | None], dict[str, Any]]
+
+
+def run_fit(task: FitTask, report: Report) -> None:
+    """Fit, evaluate and write model and record; the record comes last and says all is there.
+
+    A fit that was killed goes on from its checkpoint.
+    """
+    split = load(task.data, task.labels, task.seed, task.data_dir)
+    task.record_path.parent.mkdir(parents=True, exist_ok=True)
+    snapshots = Snapshots(task.checkpoint_path)
+
+    def on_share(share: float) -> None:
+        if task.curves:
+            snapshots.take(share)
+        report(share)
+
+    fitted, trained = fit_split(task.recipe, split, on_share, task.checkpoint_path)
+    curves = curves_of(snapshots, fitted, trained, split) if task.curves else {}
+    record = record_of(task.experiment, fitted, trained, split, **curves)
+    if task.model_path is not None:
+        trained.save(task.model_path)
+    write_record(task.record_path, record)
+    task.clean()
+
+
+def train(tasks: Sequence[FitTask], jobs: int, console: Console) -> list[str]:
+    """Run the fits that have no record yet and return what went wrong, a sentence for each fit that failed."""
+    todo = [task for task in tasks if not task.is_done()]
+    if len(todo) < len(tasks):
+        console.print(f"{len(tasks) - len(todo)} of {len(tasks)} fits have their record already.")
+    _check_data(todo, console)
+    failures = []
+    shares = [0.0] * len(todo)
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("fits"), TimeElapsedColumn(),
+        TextColumn("left"), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(
+        *columns, console=console, disable=not (todo and console.is_terminal), speed_estimate_period=600
+    ) as progress:
+        # The bar counts whole fits; the time left also counts what the running fits have done.
+        bar = progress.add_task(todo[0].experiment if todo else "", total=len(todo))
+
+        def on_progress(index: int, share: float) -> None:
+            shares[index] = max(shares[index], share)
+            progress.update(bar, completed=sum(shares))
+
+        for index, outcome in run_tasks(run_fit, todo, jobs, on_progress):
+            on_progress(index, 1.0)
+            if isinstance(outcome, Exception):
+                failures.append(f"{todo[index].title}: {outcome}")
+                console.print(f"failed: {failures[-1]}", style="red")
+            elif not console.is_terminal:
+                console.print(f"{sum(share == 1 for share in shares)} of {len(todo)} fits: {todo[index].title}")
+    return failures
+
+
+def _check_data(tasks: Sequence[FitTask], console: Console) -> None:
+    """Find or download the data once, and refuse what is wrong with them before the first of many fits begins."""
+    for name in dict.fromkeys(task.data for task in tasks):
+        task = next(task for task in tasks if task.data == name)
+        with console.status(f"Reading {name} …"):
+            load(name, task.labels, task.seed, task.data_dir)
+
+
+def run_study(study: Study, options: Options, render: Render) -> dict[str, Any]:
+    """Train what has no record yet, then render everything from the records."""
+    console = Console(stderr=True, highlight=False)
+    recipes = study.known_recipes(study.budget(options))
+    failures = [] if options.render_only else train(plan(study, options), options.jobs, console)
+    # A trial into another folder must not change what the README says of the results.
+    readme = Path("README.md") if options.out.resolve() == Path("results").resolve() else None
+    folder = options.out / study.name
+    folder.mkdir(parents=True, exist_ok=True)
+    with console.status("Drawing …"), one_thread():
+        summary = render(folder, recipes, readme)
+    return {**summary, "failures": failures}

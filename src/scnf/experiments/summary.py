@@ -1,0 +1,62 @@
+"""What records say together: means over splits, beside the paper's, as cells of a table."""
+
+import json
+import statistics
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from scnf.experiments.study import record_is_of
+from scnf.modelfile import TrainedModel, load
+from scnf.recipes import Recipe
+
+
+def records_of(folder: Path, recipe: Recipe) -> list[dict[str, Any]]:
+    """Return the records in a folder that are of a recipe, in the order of their file names."""
+    records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    # Records of an older recipe wait to be replaced; a mean over two recipes would be of neither.
+    return [record for record in records if record_is_of(record, recipe)]
+
+
+def model_of(path: Path, recipe: Recipe) -> TrainedModel | None:
+    """Return the model in a file if there is one and it is of a recipe."""
+    if not path.is_file():
+        return None
+    trained = load(path)
+    return trained if record_is_of({"recipe": trained.recipe.model_dump(mode="json")}, recipe) else None
+
+
+def spread(values: Sequence[float]) -> dict[str, Any]:
+    """Return values with their mean and standard deviation (n − 1), None where there are too few.
+
+    Example:
+        >>> spread([1.0, 3.0])["mean"], spread([1.0])["std"]
+        (2.0, None)
+    """
+    return {
+        "mean": statistics.fmean(values) if values else None,
+        "std": statistics.stdev(values) if len(values) > 1 else None,
+        "values": list(values),
+    }
+
+
+def metric_spread(records: Sequence[dict[str, Any]], metric: str) -> dict[str, Any]:
+    """Return the spread of a metric over records."""
+    return spread([record["metrics"][metric] for record in records])
+
+
+def count_matched(pairs: Iterable[tuple[float, float]], digits: int = 2) -> tuple[int, int]:
+    """Return how many of our means are no worse than the paper's, compared as our tables print them, and how many
+    there are.
+    """
+    matched = [round(ours, digits) <= paper for ours, paper in pairs]
+    return sum(matched), len(matched)
+
+
+def shown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Return a table for the terminal, without the marks that markdown has."""
+
+    def plain(cell: str) -> str:
+        return cell.replace("*", "").replace("`", "")
+
+    return {"columns": [plain(name) for name in columns], "rows": [[plain(cell) for cell in row] for row in rows]}
