@@ -202,7 +202,7 @@ def curve_figure(
     """Return the training curve: (step, loss) of every restart, the one that was kept drawn strongly."""
     figure = new_figure(width, 2.9, theme)
     ax = figure.subplots()
-    ax.set_facecolor(theme.background)
+    style_axes(ax, "step", "loss, nats", theme)
     for restart in sorted(curves, key=lambda restart: restart == best):
         colour, width, order = (theme.classes[0], 1.8, 3) if restart == best else (theme.unlabelled, 0.9, 2)
         ax.plot(*zip(*curves[restart], strict=True), color=colour, linewidth=width, zorder=order)
@@ -210,14 +210,19 @@ def curve_figure(
     low, high = float(losses.min()), float(np.quantile(losses, 0.98))
     pad = 0.06 * max(high - low, 1e-3)
     ax.set_ylim(low - pad, high + pad)  # the first steps' spike would flatten all that follows
+    return figure
+
+
+def style_axes(ax: Axes, x_title: str, y_title: str, theme: Theme = LIGHT) -> None:
+    """Give the axes of a curve their titles and the theme's colours."""
+    ax.set_facecolor(theme.background)
     ax.margins(x=0.01)
-    ax.set_xlabel("step", color=theme.ink, fontsize=10)
-    ax.set_ylabel("loss, nats", color=theme.ink, fontsize=10)
+    ax.set_xlabel(x_title, color=theme.ink, fontsize=10)
+    ax.set_ylabel(y_title, color=theme.ink, fontsize=10)
     ax.tick_params(colors=theme.ink, labelsize=9, color=theme.quiet)
     ax.grid(axis="y", color=theme.quiet, linewidth=0.6, alpha=0.7)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.spines["bottom"].set_color(theme.quiet)
-    return figure
 
 
 def _scatter_classes(ax: Axes, x: np.ndarray, y: np.ndarray, theme: Theme, **style: Any) -> None:

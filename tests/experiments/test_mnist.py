@@ -1,0 +1,54 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+import scnf
+from scnf.experiments import Options
+from scnf.experiments.mnist import STUDY, run
+from scnf.experiments.mnist_render import render
+from scnf.experiments.running import run_fit
+from scnf.experiments.study import Row, plan
+
+FIGURES = {f"{data}-{figure}.png" for data in STUDY.data for figure in ("curves", "likelihood-samples")}
+
+
+@pytest.fixture
+def study(tiny_image_recipe: str):
+    return replace(STUDY, rows=(Row("likelihood", tiny_image_recipe), Row("consistency", "no-such-recipe")))
+
+
+def test_records_curves_and_samples_of_every_data_set(tmp_path, study, small_images):
+    options = Options(splits=1, jobs=1, out=tmp_path, minutes=0.02, data_dir=small_images, recipes=["likelihood"])
+    summary = run(options, study)
+    assert summary["failures"] == []
+    assert [(row["data"], row["splits"]) for row in summary["rows"]] == [("mnist", 1), ("fashion-mnist", 1)]
+    folder = tmp_path / "mnist"
+    assert {path.name for path in folder.iterdir()} == {"likelihood", "table.md", "table.json", *FIGURES}
+    assert {path.name for path in (folder / "likelihood").iterdir()} == {
+        f"{data}-0.{ending}" for data in STUDY.data for ending in ("json", "safetensors")
+    }
+    record = json.loads((folder / "likelihood" / "fashion-mnist-0.json").read_text(encoding="utf-8"))
+    assert record["experiment"] == "mnist"
+    assert record["data"] == {"name": "fashion-mnist", "labels": 100, "seed": 0}
+    assert record["test_curve"][-1]["minutes"] <= 0.02
+    assert record["test_curve"][-1]["bits_per_dim"] == pytest.approx(record["metrics"]["bits_per_dim"])
+    assert record["loss_curve"]
+    page = (folder / "table.md").read_text(encoding="utf-8")
+    assert all(f"]({name})" in page for name in FIGURES)
+    assert "the paper's SCNF-GLOW* | 1.9 ± 0.3 | 1.145 ± 0.004" in page
+    assert scnf.load(folder / "likelihood" / "mnist-0.safetensors").data["name"] == "mnist"
+
+    for path in folder.rglob("*.safetensors"):
+        path.unlink()
+    again = run(replace(options, render_only=True, minutes=None), study)
+    assert again["rows"] == summary["rows"]
+    assert again["files"] == summary["files"]  # the pictures of samples stay
+
+
+def test_a_model_of_an_older_recipe_is_not_drawn(tmp_path, study, small_images):
+    options = Options(splits=1, out=tmp_path, minutes=0.005, data_dir=small_images, data=["mnist"])
+    task = plan(replace(study, rows=study.rows[:1]), options)[0]
+    run_fit(task, lambda share: None)
+    assert render(tmp_path / "mnist", study.known_recipes(9.0))["rows"] == []
+    assert not list((tmp_path / "mnist").glob("*.png"))
