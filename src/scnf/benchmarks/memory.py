@@ -4,6 +4,7 @@ import json
 import resource
 import subprocess
 import sys
+from pathlib import Path
 from typing import Literal
 
 from scnf.benchmarks.workload import inference_only, workload
@@ -25,9 +26,16 @@ def _main(recipe_name: str, batch_size: int, work: str) -> None:
         task = inference_only(recipe_name, batch_size)
     if work != "nothing":
         task(), task()
-    # Linux counts in KiB, macOS in bytes.
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit))
+    print(json.dumps(_peak_mib()))
+
+
+def _peak_mib() -> float:
+    status = Path("/proc/self/status")
+    if status.is_file():
+        # Not ru_maxrss: on Linux a new process starts with the peak of the one that started it.
+        (line,) = [line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM:")]
+        return int(line.split()[1]) / 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # macOS counts in bytes
 
 
 if __name__ == "__main__":
