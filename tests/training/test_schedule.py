@@ -92,6 +92,21 @@ def test_progress_goes_by_whichever_ends_first(clock, step, seconds, progress):
     assert pace.progress(step) == pytest.approx(progress)
 
 
+@pytest.mark.parametrize("seconds", [0.0, -3.0])
+def test_without_time_left_one_step_is_the_whole_run(clock, seconds):
+    pace = Pace(steps=100, seconds=seconds)
+    assert pace.progress(0) == 0
+    clock.now += 2
+    pace.take_time()
+    assert pace.progress(1) == 1
+
+
+def test_a_limit_that_is_used_up_before_the_first_step_ends_the_run():
+    fitted = fit(small_recipe(max_minutes=1e-9, steps=50), DATA)
+    assert fitted.steps == [1]
+    assert len(fitted.history) == 1
+
+
 def test_without_a_limit_the_clock_does_not_matter(clock):
     pace = Pace(steps=100)
     clock.now += 1e9

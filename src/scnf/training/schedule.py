@@ -28,7 +28,8 @@ class Pace:
     def take_time(self) -> None:
         """Look at the clock; without a limit it does not matter."""
         if self.seconds is not None:
-            self.spent = (time.perf_counter() - self._started) / self.seconds
+            # A limit that was used up before the first step leaves time for that one alone.
+            self.spent = (time.perf_counter() - self._started) / self.seconds if self.seconds > 0 else 1.0
 
     def go_on(self, seconds: float | None, spent: float) -> None:
         """Go on where a stopped session was; the time since then does not count."""
