@@ -55,6 +55,12 @@ def test_certainty_falls_into_the_last_bin():
     assert expected_calibration_error(log_joint, torch.tensor([0, 1])) == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("row", [[math.nan, 0.0], [-math.inf, -math.inf]])
+def test_calibration_of_a_row_without_probabilities_is_unknown(row):
+    log_joint = torch.cat([PROBABILITIES.log(), torch.tensor([row])])
+    assert math.isnan(expected_calibration_error(log_joint, torch.tensor([0, 1, 1, 1, 0])))
+
+
 def test_calibration_does_not_depend_on_the_density():
     y = torch.tensor([0, 1, 1, 1])
     plain = expected_calibration_error(PROBABILITIES.log(), y)

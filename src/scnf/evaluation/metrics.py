@@ -23,9 +23,13 @@ def error_percent(log_joint: Tensor, y: Tensor) -> float:
 def expected_calibration_error(log_joint: Tensor, y: Tensor, bins: int = 15) -> float:
     """Return the mean gap between confidence and accuracy over equal-width bins of confidence, as a share.
 
+    A row without probabilities makes it NaN.
+
     Reference: Guo et al., On Calibration of Modern Neural Networks (2017).
     """
     confidence, predicted = log_joint.softmax(1).max(1)
+    if bool(confidence.isnan().any()):
+        return math.nan
     correct = (predicted == y).to(confidence)
     bin_of = (confidence * bins).long().clamp(max=bins - 1)
     gaps = confidence.new_zeros(bins).index_add_(0, bin_of, confidence - correct)
