@@ -101,6 +101,14 @@ def test_rows_that_are_not_finite_are_refused():
         TrainingData(x, DATA.y, 2)
 
 
+@pytest.mark.parametrize("label", [-2, 2])
+def test_labels_of_no_class_are_refused(label):
+    y = DATA.y.clone()
+    y[7] = label
+    with pytest.raises(UserError, match=rf"labels must be -1 \(hidden\) or 0 to 1, but row 7 has {label}$"):
+        TrainingData(DATA.x, y, 2)
+
+
 def poisoned(monkeypatch, after: int) -> None:
     """Let every loss from a step on be NaN."""
     original, seen = trial_module.training_objective, []
@@ -137,6 +145,11 @@ def test_a_run_that_never_saw_a_finite_loss_is_no_success(monkeypatch):
     monkeypatch.setattr(Trial, "objective", lambda trial: math.nan)
     with pytest.raises(DivergedError, match="diverged"):
         fit(small_recipe(steps=2), DATA)
+
+
+def test_a_run_without_one_good_step_is_no_success():
+    with pytest.raises(DivergedError, match=r"none of 15 steps .* training\.noise \(now 1e\+38\)"):
+        fit(small_recipe(steps=15, noise=1e38), DATA)
 
 
 def test_on_step_hears_of_every_step():

@@ -26,6 +26,11 @@ class TrainingData:
         if not bool(finite.all()):
             row = int((~finite).nonzero()[0])
             raise UserError(f"x must hold finite numbers alone, but row {row} has a NaN or an infinity")
+        known = (self.y >= -1) & (self.y < self.classes)
+        if not bool(known.all()):
+            row = int((~known).nonzero()[0])
+            right = f"-1 (hidden) or 0 to {self.classes - 1}"
+            raise UserError(f"labels must be {right}, but row {row} has {self.y[row].item()}")
 
     @classmethod
     def of(cls, split: Split) -> "TrainingData":

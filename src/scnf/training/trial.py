@@ -119,6 +119,11 @@ class Trial:
             while self.progress < 1:
                 self.take_step()
                 after_step(self)
+        if self._bad_in_a_row == self.step:
+            raise DivergedError(
+                f"training diverged: none of {self.step} steps had a finite loss and gradient; smaller values of the "
+                f"rows or a smaller training.noise (now {self.spec.noise:g}) would help"
+            )
 
     def take_step(self) -> None:
         """Draw a batch, take one step of the optimiser and record it; a batch without finite values is passed over."""
