@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 PositiveInt = Annotated[int, Field(ge=1)]
 PositiveFloat = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
+_Beta = Annotated[float, Field(ge=0, lt=1)]  # the optimisers divide by 1 − β
 Solver = Literal["euler", "midpoint", "rk4", "dopri5", "bosh3", "dopri8"]
 # actnorm-first: ActNorm, linear map, coupling; actnorm-last: linear map, coupling, ActNorm.
 StepOrder = Literal["actnorm-first", "actnorm-last"]
@@ -18,7 +19,7 @@ Halves = Literal["one", "both"]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class CouplingSpec(_Strict):
@@ -151,7 +152,7 @@ class TrainingSpec(_Strict):
     warmup_steps: Annotated[int, Field(ge=0)] = 50
     decay_start: Annotated[float, Field(ge=0, lt=1)] = 0.0  # at which part of the run the rate begins to fall
     decay: Literal["cosine", "linear"] = "cosine"
-    betas: tuple[Share, Share] = (0.9, 0.99)
+    betas: tuple[_Beta, _Beta] = (0.9, 0.99)
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     clip: PositiveFloat = 10.0  # of the gradient's norm
     ema: Share = 0.99
