@@ -15,6 +15,8 @@ from scnf.evaluation.metrics import (
     rows_in_a_batch,
 )
 from scnf.model import SemiConditionalFlow
+from scnf.recipes.build import build_model
+from tests.helpers import randomize, small_recipe
 
 PROBABILITIES = torch.tensor([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.4, 0.6]])
 
@@ -110,6 +112,17 @@ def test_progress_is_told_after_every_batch():
     seen = []
     log_joint_of(Uniform(2), torch.zeros(11, 2), batch_size=4, on_rows=lambda *rows: seen.append(rows))
     assert seen == [(4, 11), (8, 11), (11, 11)]
+
+
+def test_probes_are_the_same_in_every_pass():
+    f = {"kind": "ffjord", "hidden": 4, "trace": "hutchinson"}
+    model = randomize(build_model(small_recipe(f=f).model, (2,), 2)).eval()
+    x = torch.randn(6, 2)
+    first = log_joint_of(model, x, batch_size=3)
+    state = torch.get_rng_state()
+    assert torch.equal(first, log_joint_of(model, x, batch_size=3))
+    assert torch.equal(torch.get_rng_state(), state)
+    assert not torch.equal(first, log_joint_of(model, x, batch_size=3, seed=1))
 
 
 def test_dequantisation_is_repeatable_and_differs_between_rows():

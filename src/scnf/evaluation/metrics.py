@@ -65,11 +65,14 @@ def log_joint_of(
     shift = model.dimensions * math.log(levels) if levels is not None else 0.0
     size = batch_size or rows_in_a_batch(math.prod(x.shape[1:]))
     parts = []
-    for start, rows in zip(range(0, len(x), size), x.cpu().split(size), strict=True):
-        # Noise is drawn on the CPU, so that it is the same on every device.
-        values = rows if levels is None else dequantize(rows, levels, generator)
-        parts.append(model.log_joint(values.to(device)).cpu() - shift)
-        on_rows(start + len(rows), len(x))
+    with torch.random.fork_rng():
+        # What a layer draws itself (Hutchinson's probes) is the same in every pass too.
+        torch.manual_seed(seed)
+        for start, rows in zip(range(0, len(x), size), x.cpu().split(size), strict=True):
+            # Noise is drawn on the CPU, so that it is the same on every device.
+            values = rows if levels is None else dequantize(rows, levels, generator)
+            parts.append(model.log_joint(values.to(device)).cpu() - shift)
+            on_rows(start + len(rows), len(x))
     return torch.cat(parts)
 
 

@@ -208,9 +208,11 @@ class Trial:
         rows = self.data.excerpt(_LAST_ROWS)
         total = {"labelled": 0.0, "hidden": 0.0}
         self.model.eval()
-        with self.average.applied():
+        with self.average.applied(), torch.random.fork_rng():
             pieces = zip(rows.continuous().split(_EVALUATION_ROWS), rows.y.split(_EVALUATION_ROWS), strict=True)
-            for x, y in islice(pieces, self.rank, None, self.processes):
+            for piece, (x, y) in islice(enumerate(pieces), self.rank, None, self.processes):
+                # Hutchinson's probes depend on the rows alone: not on the process, nor on where the run was resumed.
+                torch.manual_seed(piece)
                 nll = marginal_nll(self.model(self.fabric.to_device(x)), self.fabric.to_device(y)).cpu()
                 total["labelled"] += float(nll[y >= 0].sum())
                 total["hidden"] += float(nll[y < 0].sum())
