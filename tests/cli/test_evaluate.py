@@ -23,6 +23,19 @@ def test_the_same_numbers_come_from_disk(run: str, request: pytest.FixtureReques
         assert metrics.pop("test_rows") in (500, 599)
         assert metrics == {key: told[key] for key in metrics}
         assert {"error", "nll", "ece", "parameters"} <= metrics.keys()
+        assert metrics["seconds"] > 0
+
+
+def test_a_model_that_has_left_its_run_folder_tells_no_seconds(folder: Path, moons_run: Path):
+    (folder / "moved.safetensors").write_bytes((moons_run / "model.safetensors").read_bytes())
+    assert invoke_json("evaluate", "moved.safetensors")["seconds"] is None
+
+
+@pytest.mark.parametrize("text", ["no JSON", "[]", "{}"])
+def test_damaged_metrics_are_refused(folder: Path, moons_run: Path, text: str):
+    (folder / "model.safetensors").write_bytes((moons_run / "model.safetensors").read_bytes())
+    (folder / "metrics.json").write_text(text)
+    assert "metrics.json is damaged" in refusal("evaluate", folder)
 
 
 def test_progress_is_shown_where_more_than_one_batch_is_needed(monkeypatch: pytest.MonkeyPatch):
