@@ -59,6 +59,23 @@ def test_images_may_come_flat_or_without_their_channel(folder: Path, digits_run:
     assert len({(folder / f"{name}.csv").read_text() for name in ("a.npy", "b.npy", "c.csv")}) == 1
 
 
+@pytest.mark.parametrize("name", ["out.csv", "out.npz"])
+def test_a_row_beyond_all_reckoning_has_no_label(folder: Path, moons_run: Path, rows: np.ndarray, name: str):
+    np.save("rows.npy", np.concatenate([rows[:3], [[1e30, 1e30]]]))
+    result = invoke("predict", moons_run, "rows.npy", "--out", name)
+    assert result.exit_code == 0
+    assert "1 of 4 rows have no label" in result.stderr
+    if name == "out.csv":
+        labels = [row["label"] for row in read_csv(folder / name)]
+    else:
+        with np.load(name) as out:
+            labels = out["label"].tolist()
+    assert set(labels[:3]) <= {"upper", "lower"}
+    assert labels[3] == ""
+    told = invoke_json("predict", moons_run, "rows.npy", "--out", f"again-{name}")
+    assert (told["rows"], told["unlabelled"], sum(told["labels"].values())) == (4, 1, 3)
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [

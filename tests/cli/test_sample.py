@@ -44,6 +44,8 @@ def test_samples_of_integers_are_integers_and_can_be_predicted(folder: Path, dig
         (["--out", "s.txt"], "--out must end in .csv or .npz, got s.txt"),
         (["--out", "nowhere/s.csv"], "folder nowhere of --out does not exist"),
         (["--seed", str(2**40), "--out", "s.csv"], "seed must lie between 0 and"),
+        (["--temperature", "nan", "--out", "s.csv"], "--temperature must be a finite number, 0 or more, got nan"),
+        (["--temperature", "inf", "--out", "s.csv"], "--temperature must be a finite number, 0 or more, got inf"),
     ],
 )
 def test_what_cannot_be_is_refused(folder: Path, moons_run: Path, options: list[str], named: str):

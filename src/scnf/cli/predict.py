@@ -12,6 +12,8 @@ from scnf.cli.options import JsonOption, ModelArgument, ThreadsOption, use_threa
 if TYPE_CHECKING:
     from scnf.modelfile import Prediction
 
+_NO_LABEL = ""
+
 
 def predict(
     run: ModelArgument,
@@ -35,12 +37,27 @@ def predict(
     trained = load(run)
     counts: Counter[str] = Counter(dict.fromkeys(trained.classes, 0))
     predictions = trained.predict_batches(read_rows(file, trained.row_format))
-    _write(out, trained.classes, _counted(predictions, counts))
+    _write(out, trained.classes, _counted(map(_without_guesses, predictions), counts))
+    rows, unlabelled = counts.total(), counts.pop(_NO_LABEL, 0)
     if json:
-        print_json({"rows": counts.total(), "labels": dict(counts), "out": str(out)})
+        print_json({"rows": rows, "labels": dict(counts), "unlabelled": unlabelled, "out": str(out)})
     else:
         console().print(rows_table(["label", "rows"], counts.items()))
-        console().print(f"{counts.total():,} predictions are in {out}.")
+        console().print(f"{rows:,} predictions are in {out}.")
+    if unlabelled:
+        typer.echo(
+            f"{unlabelled:,} of {rows:,} rows have no label: they lie too far from all training rows to compute their "
+            "density.",
+            err=True,
+        )
+
+
+def _without_guesses(batch: "Prediction") -> "Prediction":
+    """Leave the label empty where density or probabilities overflowed: the first class would stand there by chance."""
+    import numpy as np
+
+    known = np.isfinite(batch.log_density) & np.isfinite(batch.probabilities).all(1)
+    return batch._replace(label=np.where(known, batch.label, _NO_LABEL))
 
 
 def _counted(batches: "Iterator[Prediction]", counts: Counter[str]) -> "Iterator[Prediction]":

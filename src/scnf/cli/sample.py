@@ -1,5 +1,6 @@
 """``scnf sample``: draw rows from a trained model."""
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scnf.cli.options import JsonOption, ModelArgument, ThreadsOption, use_threads
+from scnf.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +38,8 @@ def sample(
     from scnf import load
     from scnf.cli.output import check_output, console, print_json
 
+    if not math.isfinite(temperature):  # NaN slips through the option's own limit
+        raise UserError(f"--temperature must be a finite number, 0 or more, got {temperature}")
     use_threads(threads)
     check_output(out)
     trained = load(run)
