@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from scnf.baselines.sklearn import BASELINES
+from scnf.errors import UserError
 from scnf.evaluation.report import write_report
 from scnf.experiments import demo
 from scnf.experiments.demo import DemoTask, Part, result_rows, result_table, run_part
@@ -58,9 +59,22 @@ def test_the_terminal_shows_every_method_for_every_data_set(fitted_demo):
     assert "digits, 100 labels" in text
 
 
-def test_the_demo_runs_in_workers_and_replaces_what_was_there(tmp_path, monkeypatch):
-    (tmp_path / "report.html").write_text("old", encoding="utf-8")
-    results = demo.run(tmp_path, seed=1, parts=[Part("digits", 100, str(tiny_digits_recipe(tmp_path)))], jobs=1)
+def test_the_demo_runs_in_workers_and_replaces_an_earlier_one(tmp_path):
+    out = tmp_path / "demo"
+    out.mkdir()
+    (out / "report.html").write_text("old", encoding="utf-8")
+    (out / "moons.json").write_text('{"experiment": "demo"}', encoding="utf-8")
+    results = demo.run(out, seed=1, parts=[Part("digits", 100, str(tiny_digits_recipe(tmp_path)))], jobs=1)
     assert set(results["results"]) == {"digits"}
     assert results["results"]["digits"]["methods"][0]["name"] == "SCNF"
-    assert "Real images" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Real images" in (out / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("name", "text"), [("moons.json", "{}"), ("moons.json", "mine"), ("report.html", "mine")])
+def test_a_folder_with_other_things_is_refused(tmp_path, name, text):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match="holds other things than an earlier demo"):
+        demo.run(tmp_path)
+    with pytest.raises(UserError, match="is a file"):
+        demo.run(tmp_path / name)
+    assert [(path.name, path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()] == [(name, text)]

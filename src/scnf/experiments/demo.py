@@ -1,5 +1,6 @@
 """The demo: our recipes on embedded data, beside scikit-learn's classifiers, on one page."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,12 +12,14 @@ from rich.table import Table
 
 from scnf.baselines.sklearn import BASELINES, run_baseline
 from scnf.data import load
+from scnf.errors import UserError
 from scnf.evaluation.records import write_record
 from scnf.experiments.fitting import fit_split, record_of
 from scnf.experiments.pool import Report, one_thread, run_tasks
 from scnf.recipes import Recipe, load_recipe
 
 OURS = "SCNF"
+EXPERIMENT = "demo"
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ def run_part(task: DemoTask, report: Report) -> dict[str, Any]:
     split = load(task.data, task.labels, task.seed)
     fitted, trained = fit_split(task.recipe, split, report)
     record = record_of(
-        "demo",
+        EXPERIMENT,
         fitted,
         trained,
         split,
@@ -63,6 +66,7 @@ def run_part(task: DemoTask, report: Report) -> dict[str, Any]:
 
 def run(out: Path, seed: int = 0, parts: Sequence[Part] = PARTS, jobs: int = 2) -> dict[str, Any]:
     """Fit all parts side by side, print the table, write the page, and return the results."""
+    _check_folder(out)
     console = Console(stderr=True, highlight=False)
     tasks = [DemoTask(part.data, part.labels, load_recipe(part.recipe), seed, out) for part in parts]
     out.mkdir(parents=True, exist_ok=True)
@@ -74,6 +78,22 @@ def run(out: Path, seed: int = 0, parts: Sequence[Part] = PARTS, jobs: int = 2) 
         page = write_report(out, records)
     results = [result_rows(record) for record in records]
     return {"report": str(page), "seed": seed, "results": {r["data"]: r for r in results}}
+
+
+def _check_folder(out: Path) -> None:
+    """Refuse a folder that holds anything, unless an earlier demo's record shows that it is the demo's own."""
+    if out.exists() and not out.is_dir():
+        raise UserError(f"{out} is a file; the demo needs a folder of its own (--out)")
+    if out.is_dir() and any(out.iterdir()) and not any(map(_is_demo_record, out.glob("*.json"))):
+        raise UserError(f"{out} holds other things than an earlier demo; choose a new or an empty folder (--out)")
+
+
+def _is_demo_record(path: Path) -> bool:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return False
+    return isinstance(record, dict) and record.get("experiment") == EXPERIMENT
 
 
 def _fit_all(tasks: Sequence[DemoTask], jobs: int, console: Console) -> list[dict[str, Any]]:
