@@ -33,8 +33,8 @@ types: $(READY) ## check the types
 
 check: lint format types test ## all of the above
 
-bench: $(READY) ## measure the training loop
-	$(BIN)/scnf bench overhead
+bench: $(READY) ## measure the training loop, for results/bench
+	$(BIN)/scnf bench overhead --out results/bench
 
 clean: ## remove .venv and what tools leave behind
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis demo build dist

@@ -1,8 +1,12 @@
+import json
+from pathlib import Path
+
 import pytest
 
 import scnf.benchmarks.overhead
 import scnf.benchmarks.speed
 from scnf.data import SOURCES
+from scnf.evaluation.records import current_commit
 from tests.cli.conftest import invoke, invoke_json, refusal
 
 
@@ -27,11 +31,15 @@ def test_an_unknown_data_set_is_refused():
     assert "unknown data set 'nothing'; known are moons" in refusal("data", "info", "nothing")
 
 
-def test_bench_overhead_prints_what_was_measured(monkeypatch: pytest.MonkeyPatch):
+def test_bench_overhead_prints_and_records_what_was_measured(folder: Path, monkeypatch: pytest.MonkeyPatch):
     values = {"overhead_percent": 3.25, "machine": {"cores": 2, "gpu": None}}
     monkeypatch.setattr(scnf.benchmarks.overhead, "measure", lambda: values)
-    assert invoke_json("bench", "overhead") == values
-    text = invoke("bench", "overhead").stdout
+    told = invoke_json("bench", "overhead")
+    assert told == {**values, "commit": current_commit()}
+    assert list(folder.iterdir()) == []
+    text = invoke("bench", "overhead", "--out", "there").stdout
+    assert json.loads((folder / "there" / "overhead.json").read_text()) == told
+    assert "there/overhead.json" in text
     assert "3.25" in text
     assert "cores 2" in text
 
@@ -40,7 +48,7 @@ def test_bench_speed_prints_what_was_measured(monkeypatch: pytest.MonkeyPatch):
     asked = []
 
     def run(recipes, out, quick, say):
-        asked.append((recipes, str(out), quick))
+        asked.append((recipes, out, quick))
         say("on the way")
         row = {"recipe": "paper-mnist", "train_images_per_second": 12.25, "peers": []}
         return {"speed": [row], "peer_note": "no peer"}
@@ -50,6 +58,10 @@ def test_bench_speed_prints_what_was_measured(monkeypatch: pytest.MonkeyPatch):
     text = invoke("bench", "speed", "--recipe", "a", "--recipe", "b").stdout
     assert "12.2" in text
     assert "no peer." in text
-    assert asked[0][1:] == ("there", True)
+    assert asked[0][1:] == (Path("there"), True)
     assert "paper-mnist" in asked[0][0]
-    assert asked[1] == (["a", "b"], "results/bench", False)
+    assert asked[1] == (["a", "b"], Path("results/bench"), False)
+    assert "results/bench" in text
+    # Numbers that mean nothing never land among the results unasked.
+    assert "results/bench" not in invoke("bench", "speed", "--quick").stdout
+    assert asked[2][1:] == (None, True)

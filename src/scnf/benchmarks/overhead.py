@@ -3,18 +3,27 @@
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
 from lightning_fabric import Fabric
 
 from scnf.data import load
-from scnf.evaluation.records import machine
+from scnf.evaluation.records import current_commit, machine, write_record
 from scnf.recipes import load_recipe
 from scnf.training.data import TrainingData
 from scnf.training.trial import Trial, training_objective
 
 _WARMUP_STEPS = 30
+
+
+def run(out: Path | None = None) -> dict[str, Any]:
+    """Measure, write the record to a folder if one is given, and return it."""
+    record = {**measure(), "commit": current_commit()}
+    if out is not None:
+        write_record(out / "overhead.json", record)
+    return record
 
 
 def measure(blocks: int = 20, steps_per_block: int = 20, recipe_name: str = "toy") -> dict[str, Any]:
@@ -29,6 +38,7 @@ def measure(blocks: int = 20, steps_per_block: int = 20, recipe_name: str = "toy
         bare, loop = _steps(recipe_name)
         _time(bare, _WARMUP_STEPS), _time(loop, _WARMUP_STEPS)
         pairs = [(_time(bare, steps_per_block), _time(loop, steps_per_block)) for _ in range(blocks)]
+        measured_on = machine()  # here, where the number of threads is that of the measurement
     finally:
         torch.set_num_threads(threads)
     overhead = statistics.median(with_loop / without - 1 for without, with_loop in pairs)
@@ -37,7 +47,7 @@ def measure(blocks: int = 20, steps_per_block: int = 20, recipe_name: str = "toy
         "bare_ms": 1000 * statistics.median(pair[0] for pair in pairs),
         "loop_ms": 1000 * statistics.median(pair[1] for pair in pairs),
         "overhead_percent": 100 * overhead,
-        "machine": machine(),
+        "machine": measured_on,
     }
 
 

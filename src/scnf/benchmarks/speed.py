@@ -36,9 +36,9 @@ QUICK = Effort(batch_size=4, blocks=1, block_seconds=0.0, class_counts=(1, 10), 
 
 
 def run(
-    recipe_names: Sequence[str], out: Path, quick: bool = False, say: Callable[[str], None] = lambda text: None
+    recipe_names: Sequence[str], out: Path | None, quick: bool = False, say: Callable[[str], None] = lambda text: None
 ) -> dict[str, Any]:
-    """Measure all recipes, write record, table and plots to a folder and return the record."""
+    """Measure all recipes, write record, table and plots to a folder if one is given, and return the record."""
     effort = QUICK if quick else FULL
     for name in recipe_names:
         if not isinstance(load_recipe(name).model.f, MultiscaleSpec):
@@ -61,11 +61,16 @@ def run(
         "machine": machine(),
         "commit": current_commit(),
     }
+    if out is not None:
+        _write(out, record)
+    return record
+
+
+def _write(out: Path, record: dict[str, Any]) -> None:
     write_record(out / "speed.json", record)
     (out / "speed.md").write_text(_page(record), encoding="utf-8")
-    for name, rows in costs.items():
+    for name, rows in record["labels"].items():
         (out / f"labels-{Path(name).stem}.png").write_bytes(to_png(labels.figure(rows, name)))
-    return record
 
 
 def measure(recipe_name: str, effort: Effort) -> dict[str, Any]:

@@ -12,16 +12,27 @@ app = typer.Typer(cls=Group, no_args_is_help=True, help="Measure speed on this m
 
 
 @app.command(cls=Command)
-def overhead(json: JsonOption = False) -> None:
-    """Measure what the training loop costs on top of the bare forward, backward and optimiser step."""
-    from scnf.benchmarks.overhead import measure
+def overhead(
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Where overhead.json goes; nowhere if not given.", show_default=False),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Measure what the training loop costs on top of the bare forward, backward and optimiser step.
+
+    Let nothing else run meanwhile. [dim]scnf bench overhead --out results/bench[/dim]
+    """
+    from scnf.benchmarks.overhead import run
     from scnf.cli.output import console, pairs_table, print_json
 
-    values = measure()
+    record = run(out)
     if json:
-        print_json(values)
-    else:
-        console().print(pairs_table({key.replace("_", " "): value for key, value in values.items()}))
+        print_json(record)
+        return
+    console().print(pairs_table({key.replace("_", " "): value for key, value in record.items()}))
+    if out is not None:
+        console().print(f"The record is {out / 'overhead.json'}.")
 
 
 @app.command(cls=Command)
@@ -30,9 +41,14 @@ def speed(
         list[str] | None,
         typer.Option(metavar="NAME", help="Recipe to measure; may be given again. paper-mnist and mnist if not given."),
     ] = None,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where record, table and plots go.")] = Path(
-        "results/bench"
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where record, table and plots go; if not given, results/bench, and nowhere with --quick.",
+            show_default=False,
+        ),
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="See that it runs; the numbers mean nothing.")] = False,
     json: JsonOption = False,
 ) -> None:
@@ -46,11 +62,13 @@ def speed(
 
     screen = console(json)
     names = recipe or [name for name in ("paper-mnist", "mnist") if name in shipped_recipes()]
-    record = run(names, out, quick, say=screen.print)
+    folder = Path("results/bench") if out is None and not quick else out
+    record = run(names, folder, quick, say=screen.print)
     if json:
         print_json(record)
         return
     screen.print(rows_table(["recipe", *(title for _, title in COLUMNS)], table_rows(record)))
     if record["peer_note"]:
         screen.print(record["peer_note"] + ".")
-    screen.print(f"Record, table and plots are in {out}.")
+    if folder is not None:
+        screen.print(f"Record, table and plots are in {folder}.")
