@@ -89,6 +89,16 @@ def test_unknown_name_and_missing_file_are_refused(tmp_path):
         load_recipe(tmp_path / "none.toml")
 
 
+def test_a_file_in_the_current_folder_does_not_shadow_a_shipped_recipe(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shipped = load_recipe("toy")
+    (tmp_path / "toy").write_text(MINIMAL, encoding="utf-8")
+    assert load_recipe("toy") == shipped
+    assert load_recipe(tmp_path / "toy").name == load_recipe("./toy").name == "mine"
+    with pytest.raises(RecipeError, match="recipe file some/where does not exist"):
+        load_recipe("some/where")
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

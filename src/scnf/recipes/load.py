@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -88,7 +89,8 @@ def _read_values(name_or_path: str) -> tuple[str, dict[str, Any]]:
 
 def _read(name_or_path: str) -> tuple[str, str]:
     path = Path(name_or_path)
-    if path.suffix == ".toml" or path.is_file():
+    # A bare name is a shipped recipe's, whatever lies in the current folder.
+    if path.suffix == ".toml" or "/" in name_or_path or os.sep in name_or_path:
         if not path.is_file():
             raise RecipeError(f"recipe file {path} does not exist")
         try:
