@@ -178,8 +178,13 @@ def test_what_cannot_be_built_is_refused(f, more, shape, message):
 
 @pytest.mark.parametrize(
     ("prior", "expected"),
-    [("uniform", [1 / 3, 1 / 3, 1 / 3]), ([1.0, 1.0, 2.0], [0.25, 0.25, 0.5]), ("labelled", [0.5, 0.4, 0.1])],
+    [("uniform", [1 / 3, 1 / 3, 1 / 3]), ([1.0, 1.0, 2.0], [0.25, 0.25, 0.5]), ("labelled", [0.5, 0.375, 0.125])],
 )
 def test_label_prior(prior, expected):
     model = build_model(spec(label_prior=prior), (2,), 3, labelled_counts=torch.tensor([4, 3, 0]))
     assert model.log_label_prior.exp().tolist() == pytest.approx(expected)
+
+
+def test_a_labelled_prior_is_the_labelled_frequencies():
+    model = build_model(spec(label_prior="labelled"), (2,), 3, labelled_counts=torch.tensor([1, 2, 7]))
+    assert model.log_label_prior.exp().tolist() == pytest.approx([0.1, 0.2, 0.7])

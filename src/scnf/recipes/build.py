@@ -32,7 +32,8 @@ def _label_prior(spec: ModelSpec, classes: int, labelled_counts: Tensor | None) 
     if spec.label_prior == "labelled":
         if labelled_counts is None:
             raise ValueError("label_prior = 'labelled' needs labelled rows")
-        return labelled_counts.to(torch.get_default_dtype()) + 1  # a class that was not seen keeps a share
+        # A class without a label counts as if it had one: log p(y) = -inf would rule it out for ever.
+        return labelled_counts.to(torch.get_default_dtype()).clamp(min=1)
     return torch.tensor(spec.label_prior)
 
 
