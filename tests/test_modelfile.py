@@ -86,6 +86,40 @@ def test_a_newer_format_is_refused(path):
         load(path)
 
 
+def test_a_newer_format_is_told_whatever_else_it_has(path):
+    trained().save(path)
+    rewrite(path, without="kind", format=99)
+    with pytest.raises(FileFormatError, match="has format 99"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "right"),
+    [
+        ("format", "1", "a whole number"),
+        ("shape", "2", "a list of sizes"),
+        ("shape", [0], "a list of sizes"),
+        ("classes", 3, "a list of names"),
+        ("classes", [], "a list of names"),
+        ("levels", "many", "null or a number from 2 up"),
+        ("data", 5, "an object"),
+    ],
+)
+def test_a_wrong_value_is_named(path, key, value, right):
+    trained().save(path)
+    rewrite(path, **{key: value})
+    with pytest.raises(FileFormatError, match=rf"safetensors is damaged: {key} should be {right}, not "):
+        load(path)
+
+
+@pytest.mark.parametrize(("name", "shape"), [("image", [5]), ("vector", [10**15])])
+def test_a_shape_that_the_recipe_cannot_have_is_refused(path, name, shape):
+    trained(name).save(path)
+    rewrite(path, shape=shape)
+    with pytest.raises(FileFormatError, match="its recipe makes no model for rows of shape"):
+        load(path)
+
+
 def test_an_unknown_recipe_is_refused(path):
     trained().save(path)
     rewrite(path, recipe={"name": "x", "colour": 3})

@@ -78,6 +78,13 @@ def test_tensors_of_another_program_are_refused(path, metadata):
         read_tensors(path)
 
 
+@pytest.mark.parametrize("header", ["{", "[1, 2]", "3"])
+def test_a_damaged_header_is_refused(path, header):
+    save_file({"a": torch.ones(2)}, path, {"scnf": header})
+    with pytest.raises(FileFormatError, match=r"file\.safetensors is damaged: its header holds no JSON"):
+        read_tensors(path)
+
+
 class Trap:
     """Opens a file when it is unpickled."""
 

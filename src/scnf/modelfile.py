@@ -6,24 +6,36 @@ The file holds weights, recipe, classes and the shape of the data, all in safete
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import torch
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from scnf.data.files import RowFormat, array_rows
 from scnf.errors import UserError
 from scnf.evaluation.metrics import log_joint_of, rows_in_a_batch
 from scnf.model import SemiConditionalFlow
 from scnf.recipes.build import build_model
-from scnf.recipes.schema import Recipe
+from scnf.recipes.schema import PositiveInt, Recipe
 from scnf.shipped import shipped_file
 from scnf.tensorfile import FileFormatError, read_tensors, write_tensors
 
 MODEL_FILE = "model.safetensors"
 _FORMAT = 1
 _KEYS = ("format", "recipe", "shape", "classes", "levels", "data")
+
+
+class _Header(BaseModel):
+    """What a model's file says beside its recipe and weights."""
+
+    model_config = ConfigDict(strict=True)
+
+    format: Annotated[int, Field(description="a whole number")]
+    shape: Annotated[list[PositiveInt], Field(min_length=1, description="a list of sizes")]
+    classes: Annotated[list[str], Field(min_length=1, description="a list of names")]
+    levels: Annotated[Annotated[int, Field(ge=2)] | None, Field(description="null or a number from 2 up")]
+    data: Annotated[dict[str, Any], Field(description="an object")]
 
 
 class Prediction(NamedTuple):
@@ -144,21 +156,36 @@ def load(name_or_path: str | Path) -> TrainedModel:
     """
     path = find_model(name_or_path)
     tensors, values = read_tensors(path)
-    if values.get("kind") != "model":
-        raise FileFormatError(f"{path} is a checkpoint, not a model")
-    if values.get("format", _FORMAT) > _FORMAT:
-        raise FileFormatError(f"{path} has format {values['format']}; this version of scnf reads up to {_FORMAT}")
-    if missing := [key for key in _KEYS if key not in values]:
-        raise FileFormatError(f"{path} is damaged: it lacks {', '.join(missing)}")
+    header = _read_header(path, values)
     try:
         recipe = Recipe.model_validate(values["recipe"])
     except ValidationError as error:
         raise FileFormatError(f"{path} holds a recipe that this version of scnf does not know") from error
-    classes = tuple(values["classes"])
-    # The label prior is among the weights; any will do to build the model.
-    model = build_model(recipe.model, tuple(values["shape"]), len(classes), torch.ones(len(classes)))
+    classes, shape = tuple(header.classes), tuple(header.shape)
+    try:
+        # The label prior is among the weights; any will do to build the model.
+        model = build_model(recipe.model, shape, len(classes), torch.ones(len(classes)))
+    except (ValueError, RuntimeError) as error:  # RuntimeError: a shape beyond all memory
+        raise FileFormatError(f"{path} is damaged: its recipe makes no model for rows of shape {shape}") from error
     try:
         model.load_state_dict(tensors)
     except RuntimeError as error:
         raise FileFormatError(f"{path} does not hold the weights of its own recipe") from error
-    return TrainedModel(model.eval(), recipe, classes, values["levels"], values["data"])
+    return TrainedModel(model.eval(), recipe, classes, header.levels, header.data)
+
+
+def _read_header(path: Path, values: dict[str, Any]) -> _Header:
+    version = values.get("format")
+    # Before all else: a newer format may have other keys.
+    if isinstance(version, int) and version > _FORMAT:
+        raise FileFormatError(f"{path} has format {version}; this version of scnf reads up to {_FORMAT}")
+    if values.get("kind") != "model":
+        raise FileFormatError(f"{path} is a checkpoint, not a model")
+    if missing := [key for key in _KEYS if key not in values]:
+        raise FileFormatError(f"{path} is damaged: it lacks {', '.join(missing)}")
+    try:
+        return _Header.model_validate(values)
+    except ValidationError as error:
+        key = error.errors()[0]["loc"][0]
+        right = _Header.model_fields[str(key)].description
+        raise FileFormatError(f"{path} is damaged: {key} should be {right}, not {values[str(key)]!r}") from error

@@ -39,4 +39,10 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise FileFormatError(f"{path} is damaged or not a safetensors file ({error})") from error
     if _KEY not in metadata:
         raise FileFormatError(f"{path} is a safetensors file that scnf did not write")
-    return tensors, json.loads(metadata[_KEY])
+    try:
+        values = json.loads(metadata[_KEY])
+    except ValueError as error:
+        raise FileFormatError(f"{path} is damaged: its header holds no JSON ({error})") from error
+    if not isinstance(values, dict):
+        raise FileFormatError(f"{path} is damaged: its header holds no JSON object")
+    return tensors, values
