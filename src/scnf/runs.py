@@ -139,7 +139,7 @@ def resume_run(path: Path, request: Request, on_download: Report = tell_nobody) 
     for name in (RECIPE_FILE, SPLIT_FILE):
         if not (path / name).is_file():
             raise UserError(f"{path} is no run folder: it holds no {name}")
-    stored = _read_json(path / SPLIT_FILE)
+    stored = _read_split(path / SPLIT_FILE)
     for key in ("data", "labels", "seed"):
         asked = getattr(request, key)
         if asked is not None and asked != stored.get(key):
@@ -164,6 +164,14 @@ def check_fit(recipe: Recipe, split: Split) -> None:
 
 def _labelled_rows(split: Split) -> list[int]:
     return [int(row) for row in np.flatnonzero(split.y_train >= 0)]
+
+
+def _read_split(path: Path) -> dict[str, Any]:
+    stored = _read_json(path)
+    for key, kind in {"data": str, "labels": int, "seed": int, "labelled_rows": list}.items():
+        if not isinstance(stored.get(key), kind):
+            raise UserError(f"{path} is damaged: it does not tell the run's {key}")
+    return stored
 
 
 def _make_folder(path: Path, files: dict[str, str]) -> None:

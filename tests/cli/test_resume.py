@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import scnf.runs
+from scnf import load_recipe
 from scnf.cli.progress import FitProgress
 from scnf.modelfile import MODEL_FILE
 from scnf.runs import CHECKPOINT_FILE, HISTORY_FILE, METRICS_FILE
@@ -142,7 +143,7 @@ def test_a_finished_run_is_reported_and_not_touched(moons_run: Path):
         (["--seed", "8"], "was started with seed = 7, not 8"),
         (["--set", "training.steps=4"], "was started with training.steps = 3, not 4"),
         (["--max-minutes", "5"], "was started with training.max_minutes = None, not 5.0"),
-        (["--recipe", "toy"], "was started with training.steps = 3, not 400"),
+        (["--recipe", "toy"], f"was started with training.steps = 3, not {load_recipe('toy').training.steps}"),
     ],
 )
 def test_another_run_cannot_be_resumed(moons_run: Path, options: list[str], named: str):
@@ -156,3 +157,12 @@ def test_only_a_run_folder_can_be_resumed(folder: Path, moons_run: Path):
     shutil.copytree(moons_run, folder / "run")
     (folder / "run" / "split.json").write_text("{")
     assert "split.json is damaged" in refusal("fit", "--out", "run", "--resume")
+
+
+@pytest.mark.parametrize("key", ["data", "labels", "seed", "labelled_rows"])
+@pytest.mark.parametrize("value", [None, {}])
+def test_a_split_that_is_not_told_cannot_be_resumed(folder: Path, moons_run: Path, key: str, value: Any):
+    shutil.copytree(moons_run, folder / "run")
+    path = folder / "run" / "split.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    assert f"split.json is damaged: it does not tell the run's {key}" in refusal("fit", "--out", "run", "--resume")
