@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from scnf.errors import UserError
 from scnf.evaluation import records
 from scnf.evaluation.records import read_records, run_record, write_record
 from scnf.recipes import Recipe
@@ -36,6 +37,22 @@ def test_a_failed_write_leaves_the_old_record(tmp_path):
     with pytest.raises(TypeError):
         write_record(path, record(n=object()))
     assert [found["n"] for found in read_records(tmp_path)] == [1]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("{", "damaged: Expecting property name"),
+        ("\xff", "damaged: 'utf-8' codec"),
+        ("[]", "damaged: it holds no JSON object"),
+        ("{}", "damaged: it does not tell the run's recipe"),
+        ('{"recipe": {}, "data": {}, "metrics": 3}', "damaged: it does not tell the run's metrics"),
+    ],
+)
+def test_a_damaged_record_is_named(tmp_path, text, named):
+    (tmp_path / "run.json").write_text(text, encoding="latin-1")
+    with pytest.raises(UserError, match=rf"run\.json is {named}.*; without it the run is made again$"):
+        read_records(tmp_path)
 
 
 def test_without_git_the_commit_is_unknown(monkeypatch):

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from scnf.errors import UserError
 from scnf.recipes.schema import Recipe
 
 
@@ -66,9 +67,23 @@ def write_record(path: Path, record: dict[str, Any]) -> None:
     os.replace(temporary, path)
 
 
+def read_record(path: Path) -> dict[str, Any]:
+    """Return the record in a file; what ``run_record`` cannot have made is refused."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UserError(f"{path} is damaged: {error}; without it the run is made again") from error
+    if not isinstance(record, dict):
+        raise UserError(f"{path} is damaged: it holds no JSON object; without it the run is made again")
+    for key in ("recipe", "data", "metrics"):
+        if not isinstance(record.get(key), dict):
+            raise UserError(f"{path} is damaged: it does not tell the run's {key}; without it the run is made again")
+    return record
+
+
 def read_records(folder: Path) -> list[dict[str, Any]]:
     """Return all records below a folder, in the order of their file names."""
-    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.json"))]
+    return [read_record(path) for path in sorted(folder.rglob("*.json"))]
 
 
 def finite(value: Any) -> Any:
