@@ -18,6 +18,11 @@ def square(number: int, report) -> tuple[int, int]:
     return number**2, torch.get_num_threads()
 
 
+def nap(seconds: float, report) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
 def test_results_progress_and_failures_come_back():
     seen = []
     outcomes = dict(run_tasks(square, [3, -1, 4], 1, lambda index, share: seen.append((index, share))))
@@ -61,6 +66,26 @@ def test_workers_end_when_the_main_process_is_killed(tmp_path):
     main.send_signal(signal.SIGKILL)
     main.wait()
     wait_for_end(pid)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_to_the_main_process_alone_ends_everything(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT, encoding="utf-8")
+    main = subprocess.Popen([sys.executable, str(script), str(tmp_path)], stderr=subprocess.PIPE, text=True)
+    pid = wait_for_pid(tmp_path / "pid")
+    main.send_signal(signal.SIGINT)
+    _, told = main.communicate(timeout=30)  # the task itself takes 60 seconds
+    assert told.strip().endswith("KeyboardInterrupt")
+    wait_for_end(pid)
+
+
+def test_who_has_seen_enough_ends_the_tasks(tmp_path):
+    started = time.monotonic()
+    outcomes = run_tasks(nap, [0.0, 60.0], 2)
+    assert next(outcomes) == (0, 0.0)
+    outcomes.close()
+    assert time.monotonic() - started < 30
 
 
 def wait_for_pid(path: Path) -> int:

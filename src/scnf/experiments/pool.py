@@ -51,6 +51,9 @@ def run_tasks(
                         raise error
                     yield futures[future], error if error is not None else future.result()
         finally:
+            # Whoever stops here early waits for nobody: Ctrl-C may have reached this process alone.
+            for worker in list(pool._processes.values()) if waiting else ():
+                worker.terminate()
             pool.shutdown(wait=False, cancel_futures=True)
 
 
