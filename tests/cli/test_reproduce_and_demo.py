@@ -19,12 +19,22 @@ def test_an_unknown_row_is_refused(folder):
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_rendering_prints_the_files(folder, name):
-    result = invoke("reproduce", name, "--render", "--out", folder)
+def test_rendering_without_records_is_refused(folder, name):
+    assert f"results/{name} holds no record" in refusal("reproduce", name, "--render")
+    assert list(folder.iterdir()) == []
+
+
+def test_table_and_files_are_printed(folder, monkeypatch):
+    summary = {
+        "files": ["table.md"],
+        "failures": [],
+        "table": {"columns": ["f – h", "splits"], "rows": [["toy", "20"]]},
+    }
+    monkeypatch.setattr("scnf.experiments.table1.run", lambda options: summary)
+    result = invoke("reproduce", "table1")
     assert result.exit_code == 0
-    assert "table.md" in result.stdout
-    assert "splits" in result.stdout
-    assert invoke_json("reproduce", name, "--render", "--out", folder)["rows"] == []
+    assert all(text in result.stdout for text in ("splits", "toy", "wrote table.md"))
+    assert invoke_json("reproduce", "table1") == summary
 
 
 def test_minutes_that_cannot_be_are_refused(folder):

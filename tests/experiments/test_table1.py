@@ -3,11 +3,12 @@ from dataclasses import replace
 
 import pytest
 
+from scnf.errors import UserError
 from scnf.experiments import Options
 from scnf.experiments import running as running_module
 from scnf.experiments.study import Row
 from scnf.experiments.table1 import OURS, STUDY, run
-from scnf.experiments.table1_render import full_table, readme_is_current, render, summarize
+from scnf.experiments.table1_render import full_table, readme_is_current, summarize
 
 
 def study_of(*rows):
@@ -37,6 +38,8 @@ def test_a_run_writes_records_table_and_figures_and_goes_on_where_it_was(tmp_pat
     assert summary["readme_updated"]
     assert readme_is_current(readme, folder, study.known_recipes())
     assert [row[0] for row in summary["table"]["rows"]] == ["our recipe toy", "physical limit"]
+    assert summary["table"]["columns"][1] == "parameters"
+    assert [row[1] for row in summary["table"]["rows"]] == [f"{record['parameters']:,}", ""]
 
     monkeypatch.setattr(running_module, "run_tasks", lambda function, tasks, *_: iter(map(pytest.fail, tasks)))
     assert run(options, study)["rows"] == summary["rows"]
@@ -66,11 +69,19 @@ def test_a_run_into_another_folder_leaves_the_readme_alone(tmp_path, tiny_recipe
     monkeypatch.chdir(tmp_path)
     readme = tmp_path / "README.md"
     readme.write_text("<!-- table1:start -->\nkept\n<!-- table1:end -->\n", encoding="utf-8")
-    run(Options(out=tmp_path / "trial", render_only=True), study_of(Row("toy", tiny_recipe("toy"))))
+    run(Options(splits=1, jobs=1, out=tmp_path / "trial", data=["moons"]), study_of(Row("toy", tiny_recipe("toy"))))
     assert "kept" in readme.read_text(encoding="utf-8")
 
 
-def test_rendering_without_any_record_makes_an_empty_table(tmp_path, tiny_recipe):
-    summary = render(tmp_path, study_of(Row("toy", tiny_recipe("toy"))).known_recipes())
-    assert summary["rows"] == []
-    assert "physical limit" in (tmp_path / "table.md").read_text(encoding="utf-8")
+def test_rendering_without_any_record_of_the_recipes_is_refused(tmp_path, tiny_recipe):
+    study = study_of(Row("toy", tiny_recipe("toy")))
+    options = Options(splits=1, jobs=1, out=tmp_path / "trial", data=["moons"])
+    with pytest.raises(UserError, match="holds no record of a present recipe"):
+        run(replace(options, render_only=True), study)
+    assert not options.out.exists()
+    run(options, study)
+    before = (options.out / "table1" / "table.md").read_text(encoding="utf-8")
+    tiny_recipe("toy", steps=3)
+    with pytest.raises(UserError, match="holds no record of a present recipe"):
+        run(replace(options, render_only=True), study)
+    assert (options.out / "table1" / "table.md").read_text(encoding="utf-8") == before

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import pytest
 
+from scnf.errors import UserError
 from scnf.experiments import Options
 from scnf.experiments import running as running_module
 from scnf.experiments.study import Row
@@ -43,7 +44,8 @@ def test_all_rows_are_trained_in_the_same_time_and_not_again(tmp_path, tiny_imag
     monkeypatch.setattr(running_module, "run_tasks", lambda function, tasks, *_: iter(map(pytest.fail, tasks)))
     for again in (options, replace(options, minutes=None), replace(options, minutes=None, render_only=True)):
         assert run(again, study)["rows"] == summary["rows"]
-    assert run(replace(options, minutes=9.0, render_only=True), study)["rows"] == []
+    with pytest.raises(UserError, match="holds no record of a present recipe"):
+        run(replace(options, minutes=9.0, render_only=True), study)
 
 
 def test_the_table_shows_what_the_records_say(tmp_path, tiny_image_recipe):

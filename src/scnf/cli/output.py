@@ -48,7 +48,10 @@ def rows_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> "Table"
     from rich import box
     from rich.table import Table
 
-    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        # A narrow terminal may break a header between its words, but not cut one off.
+        table.add_column(name, min_width=max(map(len, name.split()), default=0))
     for row in rows:
         table.add_row(*map(_text, row))
     return table

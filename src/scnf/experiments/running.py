@@ -8,12 +8,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from scnf.data import load
+from scnf.errors import UserError
 from scnf.evaluation.records import write_record
 from scnf.experiments import Options
 from scnf.experiments.curves import Snapshots, curves_of
 from scnf.experiments.fitting import fit_split, record_of
 from scnf.experiments.pool import Report, one_thread, run_tasks
 from scnf.experiments.study import FitTask, Study, plan
+from scnf.experiments.summary import records_of
 from scnf.recipes import Recipe
 
 # Makes the pages in a folder from the records of these recipes, by row, and brings a README up to date.
@@ -87,10 +89,12 @@ def run_study(study: Study, options: Options, render: Render) -> dict[str, Any]:
     """Train what has no record yet, then render everything from the records."""
     console = Console(stderr=True, highlight=False)
     recipes = study.known_recipes(study.budget(options))
+    folder = options.out / study.name
+    if options.render_only and not any(records_of(folder / name, recipe) for name, recipe in recipes.items()):
+        raise UserError(f"{folder} holds no record of a present recipe; leave out --render to train first")
     failures = [] if options.render_only else train(plan(study, options), options.jobs, console)
     # A trial into another folder must not change what the README says of the results.
     readme = Path("README.md") if options.out.resolve() == Path("results").resolve() else None
-    folder = options.out / study.name
     folder.mkdir(parents=True, exist_ok=True)
     with console.status("Drawing …"), one_thread():
         summary = render(folder, recipes, readme)

@@ -154,6 +154,13 @@ def _short_rows(summary: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def _with_parameters(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Return header and rows of the terminal's table: the short one and the sizes of the models."""
+    sizes = [*(f"{row['parameters']:,}" for row in summary["rows"]), ""]
+    rows = [[name, size, *cells] for (name, *cells), size in zip(_short_rows(summary), sizes, strict=True)]
+    return [_SHORT_HEADER[0], "parameters", *_SHORT_HEADER[1:]], rows
+
+
 def short_table(summary: dict[str, Any]) -> str:
     """Return the table for the README."""
     return markdown_table(_SHORT_HEADER, _short_rows(summary))
@@ -209,7 +216,7 @@ def render(folder: Path, recipes: Mapping[str, Recipe], readme: Path | None = No
     updated = readme is not None and update_block(readme, NAME, short_table(summary))
     return {
         **summary,
-        "table": shown(_SHORT_HEADER, _short_rows(summary)),
+        "table": shown(*_with_parameters(summary)),
         "files": [str(path) for path in (folder / "table.md", folder / "table.json", *figures)],
         "readme_updated": updated,
     }
