@@ -26,6 +26,8 @@ from scnf.modelfile import MODEL_FILE, TrainedModel
 from scnf.recipes import Recipe, load_recipe, recipe_to_toml
 from scnf.recipes.build import build_model
 from scnf.training import OnStep, TrainingData, fit
+from scnf.training.check import check_training
+from scnf.training.devices import check_devices
 
 RECIPE_FILE = "recipe.toml"
 SPLIT_FILE = "split.json"
@@ -107,15 +109,15 @@ class Run:
             path.unlink(missing_ok=True)
 
 
-def start_run(path: Path, request: Request, on_download: Report = tell_nobody) -> Run:
-    """Make a new run folder; one that exists already is refused."""
+def start_run(path: Path, request: Request, on_download: Report = tell_nobody, devices: int = 1) -> Run:
+    """Make a new run folder, for a first session on so many devices; one that exists already is refused."""
     if path.exists() or path.is_symlink():
         raise UserError(f"{path} exists already; choose another folder, or go on with that run (--resume)")
     if request.data is None:
         raise UserError(f"{path} does not exist yet, and a new run needs a data set (--data)")
     recipe = load_recipe(request.recipe or find_source(request.data).default_recipe, request.overrides)
     split = load_split(request.data, request.labels, request.seed or 0, request.data_dir, on_download)
-    check_fit(recipe, split)
+    check_fit(recipe, split, devices)
     _make_folder(
         path,
         {
@@ -153,13 +155,19 @@ def resume_run(path: Path, request: Request, on_download: Report = tell_nobody) 
     return Run(path, recipe, split)
 
 
-def check_fit(recipe: Recipe, split: Split) -> None:
-    """Refuse a recipe that makes no model for the shape and classes of the data."""
+def check_fit(recipe: Recipe, split: Split, devices: int = 1) -> None:
+    """Refuse what could only fail: no model for the data, no training on them, or not on so many devices.
+
+    A folder that such a run left behind would stand in the way of the right one.
+    """
     classes = len(split.classes)
     try:
         build_model(recipe.model, split.x_train.shape[1:], classes, torch.ones(classes))
     except ValueError as error:
         raise UserError(f"recipe {recipe.name!r} does not suit data set {split.name!r}: {error}") from error
+    if devices > 1:
+        check_devices(devices)
+    check_training(recipe.training, TrainingData.of(split), devices)
 
 
 def _labelled_rows(split: Split) -> list[int]:

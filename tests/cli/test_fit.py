@@ -74,6 +74,8 @@ def test_quiet_is_quiet(folder: Path):
         (["--set", "training.steps"], "key=value, got 'training.steps'"),
         (["--max-minutes", "0"], "key 'training.max_minutes'"),
         (["--set", "model.z_f=9"], "recipe 'toy' does not suit data set 'moons'"),
+        (["--set", "training.consistency={weight=1.0}"], "training.consistency alters images of whole numbers"),
+        (["--set", "training.batch_size=2", "--devices", "3"], "3 devices cannot share a batch of 2 rows"),
         (["--labels", "1"], "between 2 (one per class) and 1000 (all rows), got 1"),
         (["--seed", "-1"], "seed must lie between 0 and 4294967295, got -1"),
     ],

@@ -70,9 +70,9 @@ def fit(
         changes["training.max_minutes"] = max_minutes
     request = Request(data, labels, seed, recipe, changes, data_dir)
     # A run that was killed before its folder was there has nothing to go on from: it starts.
-    begin = resume_run if resume and out.exists() else start_run
+    goes_on = resume and out.exists()
     with DownloadProgress(quiet) as progress:
-        run = begin(out, request, progress)
+        run = resume_run(out, request, progress) if goes_on else start_run(out, request, progress, devices)
     screen = console(json, quiet)
     metrics = run.metrics()
     if metrics is None:

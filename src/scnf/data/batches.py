@@ -24,6 +24,18 @@ def _seeded(*parts: int) -> torch.Generator:
     return torch.Generator().manual_seed(mixed)
 
 
+def batch_counts(spec: TrainingSpec, y: Tensor) -> dict[str, int]:
+    """Return how many labelled and how many hidden rows a batch has."""
+    labelled = int((y >= 0).sum())
+    hidden = len(y) - labelled
+    size = min(spec.batch_size, len(y)) if spec.labelled_share is None else spec.batch_size
+    if not hidden or not labelled:
+        return {"labelled": size if labelled else 0, "hidden": size if hidden else 0}
+    share = labelled / len(y) if spec.labelled_share is None else spec.labelled_share
+    count = min(max(round(size * share), 1), size - 1)
+    return {"labelled": count, "hidden": size - count}
+
+
 class Batches:
     """The batch of every step, a pure function of seed and step: a resumed run sees the same rows. Their weights follow
     the run's progress, which goes by the step too unless time is limited.
@@ -35,20 +47,9 @@ class Batches:
     def __init__(self, x: Tensor, y: Tensor, spec: TrainingSpec, seed: int, levels: int | None = None):
         self.x, self.y, self.spec, self.seed, self.levels = x, y, spec, seed, levels
         self.pools = {"labelled": (y >= 0).nonzero()[:, 0], "hidden": (y < 0).nonzero()[:, 0]}
-        self.counts = self._counts()
+        self.counts = batch_counts(spec, y)
         self.noise_scale = spec.noise * x.float().std(0) if spec.noise else None
         self._orders: dict[tuple[str, int], Tensor] = {}
-
-    def _counts(self) -> dict[str, int]:
-        labelled, hidden = len(self.pools["labelled"]), len(self.pools["hidden"])
-        size = (
-            min(self.spec.batch_size, labelled + hidden) if self.spec.labelled_share is None else self.spec.batch_size
-        )
-        if not hidden or not labelled:
-            return {"labelled": size if labelled else 0, "hidden": size if hidden else 0}
-        share = labelled / (labelled + hidden) if self.spec.labelled_share is None else self.spec.labelled_share
-        count = min(max(round(size * share), 1), size - 1)
-        return {"labelled": count, "hidden": size - count}
 
     def labelled_weight(self, progress: float) -> float:
         """Return the labelled rows' share of the objective when so much of the run, from 0 to 1, is done."""

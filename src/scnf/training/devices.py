@@ -95,7 +95,7 @@ class _AllStarted(LightningEnvironment):
 @contextmanager
 def several_devices(task: Task, devices: int) -> Iterator[Fabric]:
     """Start the other processes on the task and give the Fabric of this one, which is rank 0."""
-    _check(devices)
+    check_devices(devices)
     threads = max(1, torch.get_num_threads() // devices)
     store = TCPStore(_HOST, 0, devices, is_master=True, wait_for_workers=False)
     with tempfile.TemporaryDirectory(prefix="scnf-") as folder, _threads(threads):
@@ -146,7 +146,8 @@ def _ready(rank: int) -> str:
     return f"ready-{rank}"
 
 
-def _check(devices: int) -> None:
+def check_devices(devices: int) -> None:
+    """Refuse processes that cannot be started here."""
     if distributed.is_initialized():
         raise UserError("this process takes part in a distributed run already: give fit its Fabric, not devices")
     gpus = torch.cuda.device_count() if torch.cuda.is_available() else None

@@ -11,10 +11,11 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from scnf.data.batches import Batches
-from scnf.errors import DivergedError, UserError
+from scnf.errors import DivergedError
 from scnf.model import SemiConditionalFlow
 from scnf.recipes.build import build_model
 from scnf.recipes.schema import Recipe, TrainingSpec
+from scnf.training.check import check_training
 from scnf.training.data import TrainingData
 from scnf.training.ema import WeightAverage
 from scnf.training.losses import classification_loss, consistency_loss, em_nll, marginal_nll
@@ -89,6 +90,7 @@ class Trial:
         self.pace = Pace(recipe.training.steps, seconds)
         self.spec, self.data, self.restart, self.fabric = recipe.training, data, restart, fabric
         self.rank, self.processes = fabric.global_rank, fabric.world_size
+        check_training(self.spec, data, self.processes)
         self.seed = seed * 1009 + restart
         with torch.random.fork_rng():
             torch.manual_seed(self.seed)
@@ -99,10 +101,6 @@ class Trial:
         self.module, self.optimizer = fabric.setup(self.model, make_optimizer(self.model, self.spec))
         self.average = WeightAverage(self.model, self.spec.ema)
         self.batches = Batches(data.x, data.y, self.spec, self.seed, data.levels)
-        if self.processes > (size := sum(self.batches.counts.values())):
-            raise UserError(f"{self.processes} devices cannot share a batch of {size} rows")
-        if self.spec.consistency is not None and (data.levels is None or len(data.shape) != 3):
-            raise UserError("training.consistency alters images of whole numbers; these rows are none")
         self.step = 0
         self.history: list[Record] = []
         self._sums = [0.0, 0.0, 0.0]

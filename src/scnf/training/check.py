@@ -1,0 +1,14 @@
+"""What of a training can be refused before anything is begun."""
+
+from scnf.data.batches import batch_counts
+from scnf.errors import UserError
+from scnf.recipes.schema import TrainingSpec
+from scnf.training.data import TrainingData
+
+
+def check_training(spec: TrainingSpec, data: TrainingData, processes: int) -> None:
+    """Refuse rows that the training cannot use, and more processes than a batch has rows."""
+    if processes > (size := sum(batch_counts(spec, data.y).values())):
+        raise UserError(f"{processes} devices cannot share a batch of {size} rows")
+    if spec.consistency is not None and (data.levels is None or len(data.shape) != 3):
+        raise UserError("training.consistency alters images of whole numbers; these rows are none")
