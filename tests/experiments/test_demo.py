@@ -1,3 +1,4 @@
+import html
 import io
 import json
 import re
@@ -41,6 +42,7 @@ def test_the_report_stands_alone_and_fits_light_and_dark_pages(fitted_demo):
     assert sources
     assert all(source.startswith("data:image/png;base64,") for source in sources)
     assert "<script" not in page
+    assert f'scnf.load("{folder}/moons.safetensors")' in html.unescape(page)
     assert "://" not in page
     assert page.count("prefers-color-scheme: dark") == 1 + len(sources) // 2
     for title in ("Decision boundary", "Density", "Samples of the model", "Real images", "Mistakes", "Training"):

@@ -42,7 +42,7 @@ def write_report(folder: Path, records: Sequence[dict[str, Any]]) -> Path:
     template = resources.files("scnf.evaluation").joinpath("report.html.j2").read_text("utf-8")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     page = environment.from_string(template).render(
-        sections=sections, record=records[0], seed=records[0]["seed"], light=LIGHT, dark=DARK
+        sections=sections, record=records[0], seed=records[0]["seed"], folder=folder.as_posix(), light=LIGHT, dark=DARK
     )
     path = folder / "report.html"
     path.write_text(page, encoding="utf-8")
