@@ -47,6 +47,7 @@ def test_a_failed_write_leaves_the_old_record(tmp_path):
         ("[]", "damaged: it holds no JSON object"),
         ("{}", "damaged: it does not tell the run's recipe"),
         ('{"recipe": {}, "data": {}, "metrics": 3}', "damaged: it does not tell the run's metrics"),
+        ('{"recipe": {}, "data": {}, "metrics": {}}', "damaged: its recipe tells no training"),
     ],
 )
 def test_a_damaged_record_is_named(tmp_path, text, named):

@@ -78,6 +78,8 @@ def read_record(path: Path) -> dict[str, Any]:
     for key in ("recipe", "data", "metrics"):
         if not isinstance(record.get(key), dict):
             raise UserError(f"{path} is damaged: it does not tell the run's {key}; without it the run is made again")
+    if not isinstance(record["recipe"].get("training"), dict):
+        raise UserError(f"{path} is damaged: its recipe tells no training; without it the run is made again")
     return record
 
 
