@@ -3,6 +3,7 @@ import torch
 from torch import Tensor
 
 from scnf.bijections import FFJORD, Chain, Dynamics, MLPDynamics
+from scnf.errors import UserError
 from tests.bijections.cases import OpenDynamics
 from tests.helpers import randomize
 
@@ -109,6 +110,12 @@ def test_context_gets_a_gradient_without_the_adjoint():
     context = torch.randn(4, 2).double().requires_grad_()
     flow(torch.randn(4, 3).double(), context)[1].sum().backward()
     assert (context.grad != 0).all()
+
+
+def test_rows_that_no_step_is_small_enough_for_are_refused():
+    flow = FFJORD(MLPDynamics(2, 4), solver="dopri5").eval()
+    with pytest.raises(UserError, match="dopri5 cannot solve the flow's ODE"):
+        flow(torch.tensor([[float("inf"), 0.0]]))
 
 
 def test_a_fresh_flow_is_the_identity():

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from torchdiffeq import odeint, odeint_adjoint
 
 from scnf.bijections.base import Bijection, in_blocks, over_blocks
+from scnf.errors import UserError
 
 Trace = Literal["auto", "exact", "hutchinson"]
 Field = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -244,9 +245,15 @@ class FFJORD(Bijection):
         options = {"step_size": self.time / self.steps} if solver in FIXED_STEP_SOLVERS else None
         settings = {"method": solver, "rtol": self.rtol, "atol": self.atol, "options": options}
         system = _System(self, x, context)
-        if self.adjoint:
-            settings["adjoint_params"] = tuple(self.dynamics.parameters())
-            end_state = odeint_adjoint(system, state, times, **settings)[-1]
-        else:
-            end_state = odeint(system, state, times, **settings)[-1]
+        try:
+            if self.adjoint:
+                settings["adjoint_params"] = tuple(self.dynamics.parameters())
+                end_state = odeint_adjoint(system, state, times, **settings)[-1]
+            else:
+                end_state = odeint(system, state, times, **settings)[-1]
+        except AssertionError as error:  # torchdiffeq's word for a step that shrank to nothing
+            raise UserError(
+                f"{solver} cannot solve the flow's ODE: some values are not finite or much too large; rows should lie "
+                "in the range of the training data"
+            ) from error
         return end_state[:, :-1].unflatten(1, x.shape[1:]), end_state[:, -1]
