@@ -150,3 +150,14 @@ def test_numbers_of_records_together():
     assert metric_spread([], "error") == {"mean": None, "std": None, "values": []}
     assert count_matched([(1.0049, 1.0), (1.006, 1.0), (0.5, 1.0)]) == (2, 3)
     assert shown(["a"], [["**b** `c`"]]) == {"columns": ["a"], "rows": [["b c"]]}
+
+
+def test_a_damaged_record_is_named(tmp_path, tiny_recipe):
+    study = study_of(tiny_recipe, "toy")
+    folder = tmp_path / "study" / "toy"
+    folder.mkdir(parents=True)
+    (folder / "moons-0.json").write_text("{", encoding="utf-8")
+    with pytest.raises(UserError, match=r"moons-0\.json is damaged"):
+        plan(study, Options(out=tmp_path, data=["moons"]))[0].is_done()
+    with pytest.raises(UserError, match=r"moons-0\.json is damaged"):
+        records_of(folder, load_recipe(tiny_recipe("toy")))

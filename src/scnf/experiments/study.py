@@ -1,14 +1,13 @@
 """An experiment as data: which recipes are trained on which data sets and splits, and for how long."""
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from scnf.errors import UserError
-from scnf.evaluation.records import read_records
+from scnf.evaluation.records import read_record, read_records
 from scnf.experiments import Options, choose
 from scnf.recipes import Recipe, RecipeError, load_recipe
 
@@ -118,7 +117,7 @@ class FitTask:
             return False
         if self.needs_model and self.model_path is not None and not self.model_path.is_file():
             return False
-        return record_is_of(json.loads(self.record_path.read_text(encoding="utf-8")), self.recipe)
+        return record_is_of(read_record(self.record_path), self.recipe)
 
     def clean(self) -> None:
         """Remove what a finished fit needs no more, and what earlier recipes left behind."""

@@ -1,11 +1,11 @@
 """What records say together: means over splits, beside the paper's, as cells of a table."""
 
-import json
 import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from scnf.evaluation.records import read_record
 from scnf.experiments.study import record_is_of
 from scnf.modelfile import TrainedModel, load
 from scnf.recipes import Recipe
@@ -13,7 +13,7 @@ from scnf.recipes import Recipe
 
 def records_of(folder: Path, recipe: Recipe) -> list[dict[str, Any]]:
     """Return the records in a folder that are of a recipe, in the order of their file names."""
-    records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    records = [read_record(path) for path in sorted(folder.glob("*.json"))]
     # Records of an older recipe wait to be replaced; a mean over two recipes would be of neither.
     return [record for record in records if record_is_of(record, recipe)]
 
