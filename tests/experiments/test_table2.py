@@ -53,6 +53,7 @@ def test_the_table_shows_what_the_records_say(tmp_path, tiny_image_recipe):
     for split, error in enumerate([1.0, 2.0, 3.0]):
         record = {
             "recipe": recipes["glow-em"].model_dump(mode="json"),
+            "data": {"name": "mnist"},
             "metrics": {"error": error, "nll": 800.0, "ece": 0.01, "bits_per_dim": 1.1},
             "steps": [1000],
             "minutes": 30.5,
