@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from scnf.nets import MLP, ConvResNet, ResidualMLP
+from scnf.nets import MLP, ConvResNet, GlowNet, ResidualMLP
 from tests.helpers import randomize
 
 
@@ -10,10 +10,11 @@ def nets(context: int):
         (MLP(3, 5, [8, 8], context), (3,), (5,)),
         (ResidualMLP(3, 5, 8, 2, context), (3,), (5,)),
         (ConvResNet(3, 5, 8, 2, context), (3, 4, 6), (5, 4, 6)),
+        (GlowNet(3, 5, 8, context), (3, 4, 6), (5, 4, 6)),
     ]
 
 
-@pytest.mark.parametrize("index", [0, 1, 2], ids=["mlp", "residual", "resnet"])
+@pytest.mark.parametrize("index", range(4), ids=["mlp", "residual", "resnet", "glow"])
 @pytest.mark.parametrize("context", [0, 2])
 def test_shapes_and_zero_start(index, context):
     net, shape, out_shape = nets(context)[index]
@@ -22,7 +23,7 @@ def test_shapes_and_zero_start(index, context):
     assert (randomize(net)(x, given).flatten(1).abs().sum(1) > 0).all()
 
 
-@pytest.mark.parametrize("index", [0, 1, 2], ids=["mlp", "residual", "resnet"])
+@pytest.mark.parametrize("index", range(4), ids=["mlp", "residual", "resnet", "glow"])
 def test_output_depends_on_the_context_row_by_row(index):
     net, shape, _ = nets(2)[index]
     randomize(net)
@@ -34,7 +35,7 @@ def test_output_depends_on_the_context_row_by_row(index):
     assert (before[1] != after[1]).all()
 
 
-@pytest.mark.parametrize("index", [0, 1, 2], ids=["mlp", "residual", "resnet"])
+@pytest.mark.parametrize("index", range(4), ids=["mlp", "residual", "resnet", "glow"])
 def test_a_missing_context_is_refused(index):
     net, shape, _ = nets(2)[index]
     with pytest.raises(ValueError, match="without one"):
@@ -47,7 +48,7 @@ def test_an_mlp_without_hidden_layers_is_linear():
     torch.testing.assert_close(net(a) + net(b), net(a + b) + net(torch.zeros(1, 2)))
 
 
-@pytest.mark.parametrize("index", [0, 1, 2], ids=["mlp", "residual", "resnet"])
+@pytest.mark.parametrize("index", range(4), ids=["mlp", "residual", "resnet", "glow"])
 @pytest.mark.parametrize("context", [0, 2])
 def test_every_context_at_once_is_one_after_the_other(index, context):
     net, shape, _ = nets(context)[index]
@@ -57,7 +58,7 @@ def test_every_context_at_once_is_one_after_the_other(index, context):
     torch.testing.assert_close(net(x, contexts, every=True), expected)
 
 
-@pytest.mark.parametrize("index", [0, 1, 2], ids=["mlp", "residual", "resnet"])
+@pytest.mark.parametrize("index", range(4), ids=["mlp", "residual", "resnet", "glow"])
 def test_the_first_layer_sees_a_row_once_for_all_contexts(index):
     net, shape, _ = nets(2)[index]
     first = net.hidden[0] if isinstance(net, MLP) else net.stem
@@ -73,8 +74,9 @@ def test_an_mlp_without_hidden_layers_repeats_its_rows():
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-def test_convolutions_work_with_channels_last(channels):
-    net, formats = ConvResNet(channels, 5, 8, 2), []
+@pytest.mark.parametrize(("make", "count"), [(lambda c: ConvResNet(c, 5, 8, 2), 6), (lambda c: GlowNet(c, 5, 8), 3)])
+def test_convolutions_work_with_channels_last(channels, make, count):
+    net, formats = make(channels), []
     for convolution in [module for module in net.modules() if isinstance(module, torch.nn.Conv2d)]:
         assert convolution.weight.is_contiguous(memory_format=torch.channels_last)
         convolution.register_forward_hook(
@@ -82,4 +84,4 @@ def test_convolutions_work_with_channels_last(channels):
         )
     net(torch.randn(2, channels, 6, 6))
     assert all(formats)
-    assert len(formats) == 6
+    assert len(formats) == count

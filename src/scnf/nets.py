@@ -96,6 +96,14 @@ class ResidualMLP(_ResidualNet):
         _zero_start(self.head)
 
 
+def _meant_last(x: Tensor) -> Tensor:
+    """Return images whose channels a convolution takes for the last dimension in memory.
+
+    One channel is first and last at once, so its strides must tell.
+    """
+    return x.squeeze(1).unsqueeze(-1).movedim(-1, 1) if x.shape[1] == 1 else x
+
+
 class ConvResNet(_ResidualNet):
     """A residual net for images: 3×3 convolution, ``blocks`` pre-activation residual blocks, 3×3 head.
 
@@ -110,15 +118,30 @@ class ConvResNet(_ResidualNet):
             nn.ModuleList([nn.Conv2d(hidden, hidden, 3, padding=1), nn.Conv2d(hidden, hidden, 3, padding=1)])
             for _ in range(blocks)
         )
-        self.head = nn.Conv2d(hidden, out_channels, 3, padding=1)
-        _zero_start(self.head)
+        self.head = Conv3x3(hidden, out_channels)
         channels_last(self)
 
     def forward(self, x: Tensor, context: Tensor | None = None, every: bool = False) -> Tensor:
-        if x.shape[1] == 1:
-            # One channel is first and last at once; these strides tell the convolution that we mean last.
-            x = x.squeeze(1).unsqueeze(-1).movedim(-1, 1)
-        return super().forward(x, context, every)
+        return super().forward(_meant_last(x), context, every)
+
+
+class GlowNet(nn.Module):
+    """Glow's net for images: convolutions of 3×3, 1×1 and 3×3, ReLU between them.
+
+    Reference: Kingma & Dhariwal, Glow (2018), section 5. Shapes: as of ``ConvResNet``.
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, hidden: int, context_features: int = 0):
+        super().__init__()
+        self.stem = nn.Conv2d(in_channels, hidden, 3, padding=1)
+        self.context = _ContextBias(context_features, hidden)
+        self.middle = nn.Conv2d(hidden, hidden, 1)
+        self.head = Conv3x3(hidden, out_channels)
+        channels_last(self)
+
+    def forward(self, x: Tensor, context: Tensor | None = None, every: bool = False) -> Tensor:
+        x = F.relu_(self.context(self.stem(_meant_last(x)), context, every))
+        return cast(Tensor, self.head(F.relu_(self.middle(x))))
 
 
 class Conv3x3(nn.Conv2d):

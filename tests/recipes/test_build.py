@@ -18,7 +18,7 @@ from scnf.bijections import (
     TwoWayCoupling,
 )
 from scnf.densities import ConditionalFlow, GaussianPerClass
-from scnf.nets import Conv3x3, ConvResNet, ResidualMLP
+from scnf.nets import Conv3x3, ConvResNet, GlowNet, ResidualMLP
 from scnf.recipes import load_recipe, shipped_recipes
 from scnf.recipes.build import build_model
 from scnf.recipes.schema import ModelSpec
@@ -115,6 +115,13 @@ def test_levels_say_what_comes_in_which_order():
     assert model.conditional.features == 8
 
 
+def test_nets_may_be_those_of_glow():
+    levels = [{"channel": 1, "hidden": 6, "keep": 2}, {"channel": 1}]
+    model = build_model(spec({"kind": "multiscale", "levels": levels, "hidden": 4, "net": "glow"}), (1, 4, 4), 2)
+    nets = [module for module in model.modules() if isinstance(module, GlowNet)]
+    assert [net.middle.weight.shape for net in nets] == [(6, 6, 1, 1), (4, 4, 1, 1)]
+
+
 @pytest.mark.parametrize("f", [multiscale(2), {**COUPLING, "steps": 1}], ids=["image", "vector"])
 def test_order_and_halves_of_a_step(f):
     def kinds(**more) -> list[type]:
@@ -152,7 +159,9 @@ def test_pixels_may_have_a_background():
 
 def test_split_prior_conditions_what_is_left_out_on_what_is_kept():
     model = build_model(spec(multiscale(2, None, split_prior=True)), (1, 8, 8), 2)
-    (conv,) = [module for module in model.modules() if isinstance(module, Conv3x3)]
+    (factored,) = [module for module in model.modules() if isinstance(module, FactorOut)]
+    conv = factored.conditioner
+    assert isinstance(conv, Conv3x3)
     assert (conv.in_channels, conv.out_channels) == (2, 4)
     assert not conv.weight.any()
 

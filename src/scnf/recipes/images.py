@@ -19,7 +19,7 @@ from scnf.bijections import (
 )
 from scnf.bijections.base import Shape
 from scnf.bijections.linear import make_linear
-from scnf.nets import Conv3x3, ConvResNet
+from scnf.nets import Conv3x3, ConvResNet, GlowNet
 from scnf.recipes.schema import LevelSpec, ModelSpec, MultiscaleSpec
 
 
@@ -69,10 +69,11 @@ def _step(f: MultiscaleSpec, coupling: Bijection, channels: int) -> list[Bijecti
     return [norm, linear, coupling] if f.order == "actnorm-first" else [linear, coupling, norm]
 
 
-def _net(f: MultiscaleSpec, level: LevelSpec, seen: int, moved: int) -> ConvResNet:
-    return ConvResNet(
-        seen, AffineMap.size * moved, level.hidden or f.hidden, f.blocks if level.blocks is None else level.blocks
-    )
+def _net(f: MultiscaleSpec, level: LevelSpec, seen: int, moved: int) -> ConvResNet | GlowNet:
+    hidden, outputs = level.hidden or f.hidden, AffineMap.size * moved
+    if f.net == "glow":
+        return GlowNet(seen, outputs, hidden)
+    return ConvResNet(seen, outputs, hidden, f.blocks if level.blocks is None else level.blocks)
 
 
 def _checkerboard_coupling(f: MultiscaleSpec, level: LevelSpec, shape: Shape, flip: bool) -> Bijection:

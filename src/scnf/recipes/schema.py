@@ -81,6 +81,7 @@ class MultiscaleSpec(_Strict):
         LevelSpec(channel=4, keep=2),
         LevelSpec(channel=4, keep=2),
     )
+    net: Literal["residual", "glow"] = "residual"  # glow: convolutions of 3×3, 1×1 and 3×3, no residual blocks
     hidden: PositiveInt = 32
     blocks: Annotated[int, Field(ge=0)] = 1  # residual blocks between the nets' first and last convolution
     scale: Literal["sigmoid", "exp", "tanh"] = "tanh"
@@ -158,6 +159,16 @@ class TrainingSpec(_Strict):
     ema: Share = 0.99
     n_init: PositiveInt = 1
     max_minutes: PositiveFloat | None = None  # for all restarts; the schedule is fitted to it
+    # The share of the rows without a label that is never trained on: the weights that tell them best are kept.
+    holdout: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    # So many steps without a better likelihood of those rows, and the rest of the schedule follows at once.
+    patience: PositiveInt | None = None
+
+    @model_validator(mode="after")
+    def _patience_has_rows(self) -> "TrainingSpec":
+        if self.patience is not None and not self.holdout:
+            raise ValueError("patience watches rows that are kept aside: holdout must be above 0")
+        return self
 
 
 class Recipe(_Strict):
