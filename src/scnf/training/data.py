@@ -55,3 +55,13 @@ class TrainingData:
             return self
         rows = torch.cat([labelled, others[torch.arange(hidden) * len(others) // hidden]])
         return TrainingData(self.x[rows], self.y[rows], self.classes, self.levels)
+
+    def hold_out(self, share: float) -> tuple["TrainingData", "TrainingData"]:
+        """Return the rows without a share of those that have no label, and that share; always the same ones."""
+        hidden = (self.y < 0).nonzero()[:, 0]
+        order = torch.randperm(len(hidden), generator=torch.Generator().manual_seed(0))
+        aside = hidden[order[: int(share * len(hidden))]]
+        kept = torch.ones(len(self.y), dtype=torch.bool)
+        kept[aside] = False
+        parts = [TrainingData(self.x[rows], self.y[rows], self.classes, self.levels) for rows in (kept, ~kept)]
+        return parts[0], parts[1]

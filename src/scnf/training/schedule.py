@@ -2,8 +2,19 @@
 
 import math
 import time
+from typing import NamedTuple
 
 from scnf.recipes.schema import TrainingSpec
+
+# Where likelihood no longer grows, the rest of the schedule takes so many steps for each that was taken.
+_STEPS_AFTER_TURN = 0.25
+
+
+class Turn(NamedTuple):
+    """The step at which a plateau was reached, and how far the run was then said to be."""
+
+    step: int
+    progress: float
 
 
 class Pace:
@@ -19,11 +30,22 @@ class Pace:
     def __init__(self, steps: int, seconds: float | None = None):
         self.steps, self.seconds = steps, seconds
         self.spent = 0.0
+        self.turned: Turn | None = None
         self._started = time.perf_counter()
 
     def progress(self, step: int) -> float:
         """Return how far the restart is before a step."""
-        return min(1.0, max(step / self.steps, self.spent))
+        progress = max(step / self.steps, self.spent)
+        if self.turned is not None:
+            start, at = self.turned
+            steps_left = max(1, round(_STEPS_AFTER_TURN * start))
+            progress = max(progress, at + (1 - at) * (step - start) / steps_left)
+        return min(1.0, progress)
+
+    def turn(self, step: int, decay_start: float) -> None:
+        """Leave out what is left of the constant rate: the decay begins now, and the run ends soon."""
+        if self.turned is None:
+            self.turned = Turn(step, max(self.progress(step), decay_start))
 
     def take_time(self) -> None:
         """Look at the clock; without a limit it does not matter."""

@@ -18,9 +18,10 @@ from scnf.recipes.schema import Recipe, TrainingSpec
 from scnf.training.check import check_training
 from scnf.training.data import TrainingData
 from scnf.training.ema import WeightAverage
+from scnf.training.held_out import HeldOut
 from scnf.training.losses import classification_loss, consistency_loss, em_nll, marginal_nll
 from scnf.training.optimizer import make_optimizer
-from scnf.training.schedule import Pace, learning_rate
+from scnf.training.schedule import Pace, Turn, learning_rate
 
 # So many batches in a row without a finite loss and gradient end the run.
 _PATIENCE = 20
@@ -30,6 +31,7 @@ _CONSISTENCY_GROWS = 0.1
 # Hidden rows that set the data-dependent start and tell the final objective; labelled ones all do.
 _FIRST_ROWS, _LAST_ROWS = 4096, 16384
 _EVALUATION_ROWS = 1024
+_HELD_OUT_ROWS = 2048
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Record:
     gradient_norm: float
     learning_rate: float
     labelled_weight: float
+    held_out: float | None = None  # −log p(x) of the rows that are kept aside, with the averaged weights
 
 
 def training_objective(
@@ -88,9 +91,11 @@ class Trial:
         seconds: float | None = None,
     ):
         self.pace = Pace(recipe.training.steps, seconds)
-        self.spec, self.data, self.restart, self.fabric = recipe.training, data, restart, fabric
+        self.spec, self.restart, self.fabric = recipe.training, restart, fabric
         self.rank, self.processes = fabric.global_rank, fabric.world_size
         check_training(self.spec, data, self.processes)
+        data, aside = data.hold_out(self.spec.holdout)
+        self.data = data
         self.seed = seed * 1009 + restart
         with torch.random.fork_rng():
             torch.manual_seed(self.seed)
@@ -100,6 +105,7 @@ class Trial:
             self.model.initialize(first.continuous(), first.y)
         self.module, self.optimizer = fabric.setup(self.model, make_optimizer(self.model, self.spec))
         self.average = WeightAverage(self.model, self.spec.ema)
+        self.held_out = HeldOut(aside.excerpt(_HELD_OUT_ROWS).continuous(), self.spec) if len(aside.y) else None
         self.batches = Batches(data.x, data.y, self.spec, self.seed, data.levels)
         self.step = 0
         self.history: list[Record] = []
@@ -117,6 +123,8 @@ class Trial:
             while self.progress < 1:
                 self.take_step()
                 after_step(self)
+        if self.held_out is not None:
+            self.held_out.restore(self.average)
         if self._bad_in_a_row == self.step:
             raise DivergedError(
                 f"training diverged: none of {self.step} steps had a finite loss and gradient; smaller values of the "
@@ -145,10 +153,23 @@ class Trial:
         else:
             self._skip_bad_step(loss_value, norm_value)
         self.step += 1
+        self._look_at_held_out()
         self._record(rate, progress)
 
+    def _look_at_held_out(self) -> None:
+        if self.held_out is None or not self.held_out.is_due(self.step, self.progress):
+            return
+        self.model.eval()
+        with self.average.applied(), torch.random.fork_rng():
+            torch.manual_seed(0)
+            nll = self.held_out.nll(self.model, self.fabric.device)
+        self.model.train()
+        # All processes have the same weights; by one of them they also decide alike.
+        if self.held_out.take(self.step, self.fabric.broadcast(nll), self.average):
+            self.pace.turn(self.step, self.spec.decay_start)
+
     def _seed_layers(self) -> None:
-        """Let what a layer draws itself (Hutchinson's probes) depend on the step too, so that a resumed run repeats it."""
+        """Let what a layer draws itself (Hutchinson's probes) depend on the step, so that a resumed run repeats it."""
         seed = self.seed * 1_000_003 + self.step + self.rank * 1_000_000_007
         if self.fabric.device.type == "cpu":
             # torch.manual_seed takes 0.2 ms more, for the GPUs that may be there.
@@ -202,7 +223,8 @@ class Trial:
         loss, norm, count = self._sums
         if count:
             weight = self.batches.labelled_weight(before)
-            self.history.append(Record(self.restart, self.step, loss / count, norm / count, rate, weight))
+            held_out = self.held_out.last if self.held_out else None
+            self.history.append(Record(self.restart, self.step, loss / count, norm / count, rate, weight, held_out))
         self._sums = [0.0, 0.0, 0.0]
 
     @torch.no_grad()
@@ -239,6 +261,9 @@ class Trial:
         names = self._optimized_names()
         for index, slots in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{slot}.{names[index]}": torch.as_tensor(value) for slot, value in slots.items()}
+        held_out = {} if self.held_out is None else self.held_out.values()
+        if self.held_out is not None:
+            tensors |= {f"held_out.{i}": value for i, value in enumerate(self.held_out.weights)}
         values = {
             "restart": self.restart,
             "step": self.step,
@@ -247,6 +272,8 @@ class Trial:
             "bad_in_a_row": self._bad_in_a_row,
             "seconds": self.pace.seconds,
             "spent": self.pace.spent,
+            "turned": self.pace.turned,
+            "held_out": held_out,
         }
         return tensors, values
 
@@ -268,3 +295,8 @@ class Trial:
         self.history = [Record(**record) for record in values["history"]]
         self._sums, self._bad_in_a_row = values["sums"], values["bad_in_a_row"]
         self.pace.go_on(values["seconds"], values["spent"])
+        if turned := values.get("turned"):
+            self.pace.turned = Turn(*turned)
+        if self.held_out is not None:
+            seen = values["held_out"]
+            self.held_out.go_on(seen, [tensors[f"held_out.{i}"] for i in range(seen["kept"])])
