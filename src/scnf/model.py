@@ -112,10 +112,13 @@ class SemiConditionalFlow(nn.Module):
         return self.decode(z_f, z_aux)
 
     @torch.no_grad()
-    def initialize(self, x: Tensor, y: Tensor) -> None:
-        """Set the data-dependent parameters of all layers from training rows; y is -1 where it is hidden."""
+    def initialize(self, x: Tensor, y: Tensor, belongs: Tensor | None = None) -> None:
+        """Set the data-dependent parameters of all layers from training rows; y is -1 where it is hidden.
+
+        ``belongs`` ``[B, K]`` may guess how much each row is of each class.
+        """
         z = self.flow.initialize(x).flatten(1)
-        self.conditional.initialize(z[:, self._sizes()[0] :], y)
+        self.conditional.initialize(z[:, self._sizes()[0] :], y, belongs)
 
     def _sizes(self) -> list[int]:
         return [self.dimensions - self.conditional.features, self.conditional.features]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import multivariate_normal
-from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.naive_bayes import GaussianNB
 
 from scnf.bijections import Chain
@@ -116,3 +116,18 @@ def test_full_covariances_start_at_the_shrunk_ones_of_the_labelled_rows():
         covariance = (scatters[k] + 2 * within) / ((y == k).sum() + 2)
         expected = torch.distributions.MultivariateNormal(z[y == k].mean(0), covariance).log_prob(z)
         torch.testing.assert_close(density.log_prob_all(z)[:, k], expected)
+
+
+def test_a_shared_covariance_is_scikit_learns_linear_discriminant(rows):
+    x, y = rows
+    peer = LinearDiscriminantAnalysis(solver="lsqr", store_covariance=True, priors=[1 / 3] * 3).fit(x, y)
+    density = GaussianPerClass(FEATURES, CLASSES, "shared").double()
+    factor = torch.linalg.inv(torch.linalg.cholesky(torch.tensor(peer.covariance_)))
+    with torch.no_grad():
+        density.mean.copy_(torch.tensor(peer.means_))
+        density.log_precision.copy_(factor.diagonal().log())
+        density.lower.copy_(factor)
+    posterior = density.log_prob_all(torch.tensor(x)).softmax(1).detach().numpy()
+    np.testing.assert_allclose(posterior, peer.predict_proba(x), atol=1e-8)
+    z_h = density.encode(torch.tensor(x), torch.tensor(y))
+    torch.testing.assert_close(density.decode(z_h, torch.tensor(y)), torch.tensor(x))

@@ -42,5 +42,8 @@ class ClassConditional(nn.Module, ABC):
         return self.decode(self.sample_base(len(y), temperature), y)
 
     @torch.no_grad()
-    def initialize(self, z: Tensor, y: Tensor) -> None:
-        """Set data-dependent parameters from a first batch; y is -1 where the label is hidden."""
+    def initialize(self, z: Tensor, y: Tensor, belongs: Tensor | None = None) -> None:
+        """Set data-dependent parameters from a first batch; y is -1 where the label is hidden.
+
+        ``belongs`` ``[B, K]``, where it is given, is a first guess of how much each row is of each class.
+        """

@@ -51,7 +51,7 @@ class ConditionalFlow(ClassConditional):
         return self.base.sample(n, temperature)
 
     @torch.no_grad()
-    def initialize(self, z: Tensor, y: Tensor) -> None:
+    def initialize(self, z: Tensor, y: Tensor, belongs: Tensor | None = None) -> None:
         # Rows without a label take the classes in turn: the start depends on the data and on nothing random.
         turn = torch.arange(len(y), device=y.device) % self.classes
         self.flow.initialize(z, self._context(z, torch.where(y >= 0, y, turn)))

@@ -37,7 +37,9 @@ class CouplingSpec(_Strict):
     scale: Literal["sigmoid", "exp", "tanh"] = "tanh"
     bound: PositiveFloat = 2.0  # of the log-scale (affine, tanh) or of the spline's box
     bins: Annotated[int, Field(ge=2)] = 8
-    linear: Literal["full", "lu"] = "full"
+    linear: Literal["full", "lu", "none"] = (
+        "full"  # none: components stay in their order, so z_f starts as the last ones
+    )
 
     @model_validator(mode="after")
     def _one_width(self) -> "CouplingSpec":
@@ -96,7 +98,7 @@ class GaussianSpec(_Strict):
     """One Gaussian per class."""
 
     kind: Literal["gaussian"]
-    covariance: Literal["diagonal", "full"] = "full"
+    covariance: Literal["diagonal", "full", "shared"] = "full"  # shared: one full matrix for all classes
 
 
 class ModelSpec(_Strict):
@@ -136,6 +138,8 @@ class ConsistencySpec(_Strict):
 class TrainingSpec(_Strict):
     """The objective, how rows are drawn, and the optimiser."""
 
+    # Where a Gaussian h begins: at its labelled rows, at EM's end from there, or from what neighbours in x tell.
+    start: Literal["labels", "em", "graph"] = "labels"
     objective: Literal["sgd", "em"] = "sgd"
     clf_weight: Annotated[float, Field(ge=0)] = 0.0
     clf_temperature: PositiveFloat = 1.0

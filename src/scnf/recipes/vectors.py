@@ -93,8 +93,9 @@ def _coupling_step(spec: CouplingSpec, features: int, context: int, flip: bool) 
     else:
         mask = ChannelMask(features, flip)
         coupling = Coupling(mask, net(mask.seen_channels, mask.moved_channels), elementwise)
-    norm, linear = ActNorm(features), make_linear(spec.linear, features)
-    layers = [norm, linear, coupling] if spec.order == "actnorm-first" else [linear, coupling, norm]
+    norm = ActNorm(features)
+    linear = [] if spec.linear == "none" else [make_linear(spec.linear, features)]
+    layers = [norm, *linear, coupling] if spec.order == "actnorm-first" else [*linear, coupling, norm]
     if context and spec.class_affine:
         layers.append(ContextAffine(features, context))
     return Chain(*layers)

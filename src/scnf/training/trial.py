@@ -18,6 +18,7 @@ from scnf.recipes.schema import Recipe, TrainingSpec
 from scnf.training.check import check_training
 from scnf.training.data import TrainingData
 from scnf.training.ema import WeightAverage
+from scnf.training.guess import first_guess
 from scnf.training.held_out import HeldOut
 from scnf.training.losses import classification_loss, consistency_loss, em_nll, marginal_nll
 from scnf.training.optimizer import make_optimizer
@@ -102,7 +103,8 @@ class Trial:
             counts = torch.bincount(data.y[data.y >= 0], minlength=data.classes)
             self.model: SemiConditionalFlow = build_model(recipe.model, data.shape, data.classes, counts)
             first = data.excerpt(_FIRST_ROWS)
-            self.model.initialize(first.continuous(), first.y)
+            x = first.continuous()
+            self.model.initialize(x, first.y, first_guess(self.spec.start, x, first.y, data.classes))
         self.module, self.optimizer = fabric.setup(self.model, make_optimizer(self.model, self.spec))
         self.average = WeightAverage(self.model, self.spec.ema)
         self.held_out = HeldOut(aside.excerpt(_HELD_OUT_ROWS).continuous(), self.spec) if len(aside.y) else None
@@ -120,6 +122,8 @@ class Trial:
     def run(self, after_step: Callable[["Trial"], None] = lambda trial: None) -> None:
         """Train to the end of the schedule; ``after_step`` is called after each step and may raise to stop."""
         with torch.random.fork_rng():
+            if self.step == 0:
+                self._look_at_held_out()  # a start may be better than all that follows
             while self.progress < 1:
                 self.take_step()
                 after_step(self)

@@ -1,0 +1,42 @@
+import pytest
+import torch
+
+from scnf.densities import GaussianPerClass
+from scnf.training.guess import first_guess
+from tests.helpers import blobs
+
+DATA = blobs(rows=200, labelled=4)
+TRUTH = torch.arange(200) % 2
+
+
+def test_labels_alone_guess_nothing():
+    assert first_guess("labels", DATA.x, DATA.y, 2) is None
+    assert first_guess("graph", DATA.x, torch.full_like(DATA.y, -1), 2) is None
+
+
+def test_em_leaves_hidden_rows_open():
+    assert torch.equal(first_guess("em", DATA.x, DATA.y, 2), torch.zeros(200, 2))
+
+
+def test_the_graph_spreads_labels_to_neighbours():
+    guess = first_guess("graph", DATA.x, DATA.y, 3)  # a class without a label gets nothing
+    reached = guess.sum(1) > 0
+    assert reached.sum() > 150
+    assert torch.equal(guess.argmax(1)[reached], TRUTH[reached])
+    assert bool((guess[:, 2] == 0).all())
+
+
+@pytest.mark.parametrize("rows", [2, 7])
+def test_too_few_rows_for_neighbours_are_left_open(rows):
+    assert torch.equal(first_guess("graph", DATA.x[:rows], DATA.y[:rows], 2), torch.zeros(rows, 2))
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "full", "shared"])
+@pytest.mark.parametrize("start", ["em", "graph"])
+def test_em_finds_the_classes(covariance, start):
+    density = GaussianPerClass(2, 2, covariance).double()
+    x = DATA.x.double()
+    density.initialize(x, DATA.y, first_guess(start, x, DATA.y, 2).double())
+    assert float((density.log_prob_all(x).argmax(1) != TRUTH).double().mean()) < 0.01
+    means = torch.stack([x[k == TRUTH].mean(0) for k in (0, 1)])
+    torch.testing.assert_close(density.mean, means, atol=0.05, rtol=0)
