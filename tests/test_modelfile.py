@@ -1,8 +1,12 @@
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
 
-from scnf.modelfile import MODEL_FILE, TrainedModel, load
+from scnf.modelfile import MODEL_FILE, TrainedModel, from_bytes, load
 from scnf.recipes.build import build_model
+from scnf.tables import Table, TableEncoder
 from scnf.tensorfile import FileFormatError, read_tensors, write_tensors
 from scnf.training import fit
 from tests.helpers import blobs, randomize, same_weights, small_recipe
@@ -82,7 +86,7 @@ def test_a_checkpoint_is_no_model(path):
 def test_a_newer_format_is_refused(path):
     trained().save(path)
     rewrite(path, format=99)
-    with pytest.raises(FileFormatError, match="has format 99; this version of scnf reads up to 1"):
+    with pytest.raises(FileFormatError, match="has format 99; this version of scnf reads up to 2"):
         load(path)
 
 
@@ -103,6 +107,8 @@ def test_a_newer_format_is_told_whatever_else_it_has(path):
         ("classes", [], "a list of names"),
         ("levels", "many", "null or a number from 2 up"),
         ("data", 5, "an object"),
+        ("table", {"columns": []}, "null or the columns of a table"),
+        ("temperature", 0.0, "a number above 0"),
     ],
 )
 def test_a_wrong_value_is_named(path, key, value, right):
@@ -148,3 +154,65 @@ def test_a_damaged_file_is_refused(path):
     path.write_bytes(path.read_bytes()[:-10])
     with pytest.raises(FileFormatError, match="damaged"):
         load(path)
+
+
+def test_a_file_of_the_first_format_still_loads(path):
+    first = trained()
+    first.save(path)
+    tensors, values = read_tensors(path)
+    old = {key: value for key, value in values.items() if key not in ("table", "temperature")}
+    write_tensors(path, tensors, {**old, "format": 1})
+    second = load(path)
+    assert (second.table, second.temperature) == (None, 1.0)
+    assert same_weights(first.model, second.model)
+
+
+def trained_on_a_table() -> TrainedModel:
+    table = Table.of({"size": np.linspace(0.0, 5.0, 30), "kind": np.array(["a", "b", "c"] * 10), "same": np.ones(30)})
+    recipe, _, _ = RECIPES["vector"]
+    model = randomize(build_model(recipe.model, (2,), 2)).eval()
+    return TrainedModel(model, recipe, ("no", "yes"), table=TableEncoder.fit(table).schema, temperature=4.0)
+
+
+def test_a_table_and_a_temperature_are_kept(path):
+    first = trained_on_a_table()
+    first.save(path)
+    second = load(path)
+    assert (second.table, second.temperature) == (first.table, 4.0)
+    rows = {"kind": ["c", "a"], "size": [0.5, 9.0], "same": [1.0, 1.0]}
+    for ours, theirs in zip(second.predict(rows), first.predict(rows), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert second.sample(3, "yes")[0].names == ("size", "kind", "same")
+
+
+def test_a_temperature_softens_the_probabilities_alone():
+    model = trained_on_a_table()
+    rows = {"kind": ["c", "a"], "size": [0.5, 9.0], "same": [1.0, 1.0]}
+    soft = model.predict(rows)
+    sharp = replace(model, temperature=1.0).predict(rows)
+    np.testing.assert_array_equal(soft.label, sharp.label)
+    np.testing.assert_array_equal(soft.log_density, sharp.log_density)
+    odds = [np.log(p[:, 0] / p[:, 1]) for p in (soft.probabilities, sharp.probabilities)]
+    np.testing.assert_allclose(4 * odds[0], odds[1])
+
+
+def test_a_table_is_told_in_its_own_units():
+    model = trained_on_a_table()
+    rows = {"kind": ["c"] * 4001, "size": np.linspace(-200.0, 200.0, 4001), "same": np.ones(4001)}
+    # The mass of all sizes together is that of the category, at the middle of its cell: finite, and far from 0.
+    mass = np.trapezoid(np.exp(model.predict(rows).log_density), rows["size"])
+    assert 0.05 < mass < 5
+
+
+def test_columns_that_make_other_rows_are_refused(path):
+    trained_on_a_table().save(path)
+    rewrite(path, table=TableEncoder.fit(Table.of(np.eye(3))).schema.model_dump(mode="json"))
+    with pytest.raises(FileFormatError, match="its columns make no rows of shape"):
+        load(path)
+
+
+def test_bytes_hold_the_same_as_a_file(path):
+    first = trained()
+    first.save(path)
+    assert first.to_bytes() == path.read_bytes()
+    assert same_weights(from_bytes(first.to_bytes()).model, first.model)

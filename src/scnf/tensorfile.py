@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor
 
 from scnf.errors import UserError
@@ -18,31 +18,43 @@ class FileFormatError(UserError):
     """A file is damaged, of another kind or of a newer format."""
 
 
+def pack_tensors(tensors: dict[str, Tensor], values: dict[str, Any]) -> bytes:
+    """Return tensors and JSON values as the bytes of a file."""
+    contiguous = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    packed: bytes = save(contiguous, metadata={_KEY: json.dumps(values)})
+    return packed
+
+
 def write_tensors(path: Path, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
     """Write tensors and JSON values; a kill in between leaves the file that was there before."""
-    contiguous = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
     temporary = path.with_name(path.name + ".partial")
     # Not save_file: it writes to a file of its own beside this one, which a kill would leave there.
-    temporary.write_bytes(save(contiguous, metadata={_KEY: json.dumps(values)}))
+    temporary.write_bytes(pack_tensors(tensors, values))
     os.replace(temporary, path)
+
+
+def unpack_tensors(data: bytes, source: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Return what ``pack_tensors`` was given; ``source`` is what messages call it."""
+    try:
+        tensors = load(data)
+    except SafetensorError as error:
+        raise FileFormatError(f"{source} is damaged or not a safetensors file ({error})") from error
+    # The library tells a header's metadata of files alone: eight bytes that tell its length, then JSON.
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    metadata = header.get("__metadata__", {})
+    if _KEY not in metadata:
+        raise FileFormatError(f"{source} is a safetensors file that scnf did not write")
+    try:
+        values = json.loads(metadata[_KEY])
+    except ValueError as error:
+        raise FileFormatError(f"{source} is damaged: its header holds no JSON ({error})") from error
+    if not isinstance(values, dict):
+        raise FileFormatError(f"{source} is damaged: its header holds no JSON object")
+    return tensors, values
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what ``write_tensors`` wrote."""
     if not path.is_file():
         raise FileNotFoundError(f"{path} does not exist")
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-    except SafetensorError as error:
-        raise FileFormatError(f"{path} is damaged or not a safetensors file ({error})") from error
-    if _KEY not in metadata:
-        raise FileFormatError(f"{path} is a safetensors file that scnf did not write")
-    try:
-        values = json.loads(metadata[_KEY])
-    except ValueError as error:
-        raise FileFormatError(f"{path} is damaged: its header holds no JSON ({error})") from error
-    if not isinstance(values, dict):
-        raise FileFormatError(f"{path} is damaged: its header holds no JSON object")
-    return tensors, values
+    return unpack_tensors(path.read_bytes(), str(path))
