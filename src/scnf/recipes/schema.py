@@ -152,8 +152,10 @@ class TrainingSpec(_Strict):
     labelled_weight_start: Annotated[float, Field(gt=0, le=1)] | None = None
     labelled_decay: Share = 0.5  # at which part of the run the weight has decayed
     noise: Annotated[float, Field(ge=0)] = 0.0  # Gaussian, in standard deviations of the column
-    optimizer: Literal["adam", "adamax"] = "adam"
+    optimizer: Literal["adam", "adamax", "muon"] = "adam"  # muon: for the weights of f's nets, Adam for all else
     learning_rate: PositiveFloat = 2e-3
+    muon_rate: PositiveFloat = 0.02  # the learning rate of what Muon moves
+    h_rate: PositiveFloat = 1.0  # of h's parameters, times the learning rate
     warmup_steps: Annotated[int, Field(ge=0)] = 50
     decay_start: Annotated[float, Field(ge=0, lt=1)] = 0.0  # at which part of the run the rate begins to fall
     decay: Literal["cosine", "linear"] = "cosine"

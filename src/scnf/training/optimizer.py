@@ -1,31 +1,58 @@
-"""The optimiser of a model, and which of its parameters decay."""
+"""The optimiser of a model: which of its parameters decay, and how fast each learns."""
 
+from itertools import product
 from typing import Any
 
 import torch
 from torch import nn
 
 from scnf.bijections import ContextAffine
+from scnf.model import SemiConditionalFlow
 from scnf.recipes.schema import TrainingSpec
+from scnf.training.muon import Muon
 
 
-def make_optimizer(model: nn.Module, spec: TrainingSpec) -> torch.optim.Optimizer:
+def make_optimizer(model: SemiConditionalFlow, spec: TrainingSpec) -> torch.optim.Optimizer:
     """Return the optimiser that a recipe asks for."""
-    groups = parameter_groups(model, spec.weight_decay)
+    groups = parameter_groups(model, spec)
     if spec.optimizer == "adamax":
         return torch.optim.Adamax(groups, lr=spec.learning_rate, betas=spec.betas)
-    return torch.optim.AdamW(groups, lr=spec.learning_rate, betas=spec.betas, fused=True)
+    kind = Muon if spec.optimizer == "muon" else torch.optim.AdamW
+    return kind(groups, lr=spec.learning_rate, betas=spec.betas, fused=True)
 
 
-def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    """Decay the weights of the nets alone: a decayed scale or rotation would be a prior on the flow itself."""
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    """Give every group of parameters its multiple of a learning rate."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate * group["multiple"]
+
+
+def parameter_groups(model: SemiConditionalFlow, spec: TrainingSpec) -> list[dict[str, Any]]:
+    """Return the parameters in groups: weights of the nets and all others, of h and of f.
+
+    The weights of the nets alone decay: a decayed scale or rotation would be a prior on the flow itself.
+    """
     of_the_flow = {
         id(p) for module in model.modules() if isinstance(module, ContextAffine) for p in module.parameters()
     }
-    decayed = {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear | nn.Conv2d)}
-    decayed -= of_the_flow
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    return [
-        {"params": [p for p in parameters if id(p) in decayed], "weight_decay": weight_decay},
-        {"params": [p for p in parameters if id(p) not in decayed], "weight_decay": 0.0},
-    ]
+    weights = {id(module.weight) for module in model.modules() if isinstance(module, nn.Linear | nn.Conv2d)}
+    weights -= of_the_flow
+    of_h = {id(p) for p in model.conditional.parameters()}
+    groups = []
+    for is_weight, in_h in product((True, False), (True, False)):
+        members = [
+            p
+            for p in model.parameters()
+            if p.requires_grad and (id(p) in weights) == is_weight and (id(p) in of_h) == in_h
+        ]
+        orthogonal = spec.optimizer == "muon" and is_weight and not in_h
+        multiple = spec.muon_rate / spec.learning_rate if orthogonal else spec.h_rate if in_h else 1.0
+        groups.append(
+            {
+                "params": members,
+                "weight_decay": spec.weight_decay if is_weight else 0.0,
+                "multiple": multiple,
+                "orthogonal": orthogonal,
+            }
+        )
+    return [group for group in groups if group["params"]]

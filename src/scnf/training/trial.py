@@ -21,7 +21,7 @@ from scnf.training.ema import WeightAverage
 from scnf.training.guess import first_guess
 from scnf.training.held_out import HeldOut
 from scnf.training.losses import classification_loss, consistency_loss, em_nll, marginal_nll
-from scnf.training.optimizer import make_optimizer
+from scnf.training.optimizer import make_optimizer, set_rate
 from scnf.training.schedule import Pace, Turn, learning_rate
 
 # So many batches in a row without a finite loss and gradient end the run.
@@ -140,8 +140,7 @@ class Trial:
         self._seed_layers()
         progress = self.progress
         rate = learning_rate(self.spec, self.step, progress)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
+        set_rate(self.optimizer, rate)
         loss = self._loss(progress)
         self.optimizer.zero_grad(set_to_none=True)
         # The weights add up to 1 over the whole batch, but gradients are averaged over the processes.
