@@ -111,22 +111,25 @@ def column_of_array(values: np.ndarray) -> np.ndarray:
     raise UnusableError(f"holds values of type {values.dtype}, neither numbers nor names")
 
 
-def column_of_arrow(values: "pa.Array | pa.ChunkedArray") -> np.ndarray:
-    """Return an Arrow column in one of a table's types; null is NaN among numbers and None elsewhere."""
+def column_of_arrow(values: "pa.Array | pa.ChunkedArray", gaps: bool = False) -> np.ndarray:
+    """Return an Arrow column in one of a table's types; null is NaN among numbers and None elsewhere.
+
+    ``gaps`` tells that there are nulls elsewhere in the column, so that its parts have one type.
+    """
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
-    kind = values.type
-    types = pa.types
+    kind, types = values.type, pa.types
+    gaps = gaps or values.null_count > 0
     if types.is_dictionary(kind):
         # Categories of any type are names: 1 stands for a group, not for a quantity.
         plain = column_of_objects(np.array(values.to_pylist(), dtype=object))
-        return plain if plain.dtype == bool else as_texts(plain)
+        return as_texts(plain)
     if types.is_null(kind):
         return np.full(len(values), np.nan)
     if types.is_boolean(kind):
-        return _numpy(values) if not values.null_count else np.array(values.to_pylist(), dtype=object)
-    if types.is_integer(kind) and not values.null_count:
+        return np.array(values.to_pylist(), dtype=object) if gaps else _numpy(values)
+    if types.is_integer(kind) and not gaps:
         return _whole(_numpy(values))
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         # Nulls as NaN by way of float64: pyarrow would otherwise choose the type by the values.

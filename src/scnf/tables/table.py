@@ -106,7 +106,12 @@ class Table:
         """Return the columns as a pyarrow table; NaN is a null there."""
         import pyarrow as pa  # noqa: PLC0415 (only files need it)
 
-        return pa.table({name: pa.array(values, from_pandas=True) for name, values in self.columns.items()})
+        def arrow(values: np.ndarray) -> pa.Array:
+            # Told, since a column of nothing but None has no type of its own.
+            kind = pa.bool_() if any(isinstance(value, bool) for value in values) else pa.string()
+            return pa.array(values, kind if values.dtype == object else None, from_pandas=True)
+
+        return pa.table({name: arrow(values) for name, values in self.columns.items()})
 
     def _check_name(self, name: str) -> None:
         if name in self.unusable:
