@@ -1,7 +1,7 @@
 """People's own files and frames: tables, and how their rows become the float32 vectors that a flow learns from.
 
-``tables.writing`` (``TableWriter``) and ``tables.images`` (``read_image_folder``) are imported by name: they load pyarrow
-and Pillow, which arrays do not need.
+``tables.writing`` (``TableWriter``) and ``tables.images`` (``read_image_folder``) are imported by name: they load
+pyarrow and Pillow, which arrays do not need.
 """
 
 from scnf.tables.encoder import Notes, TableEncoder
