@@ -1,7 +1,6 @@
 """Rows that are kept aside end a run at its plateau and choose the weights that are kept."""
 
 import math
-from dataclasses import replace
 
 import pytest
 import torch
@@ -80,14 +79,21 @@ def test_a_run_ends_at_its_plateau():
     recipe = small_recipe(holdout=0.4, patience=20, steps=100_000, learning_rate=0.02)
     fitted = fit(recipe, DATA)
     assert fitted.steps[0] < 5000
-    assert fitted.history[-1].learning_rate < 0.001
+    assert fitted.history[-1].learning_rate < 0.2 * 0.02
 
 
 def test_without_rows_to_keep_aside_the_schedule_is_whole():
-    data = replace(DATA, y=torch.arange(60) % 2)
+    data = blobs(rows=10, labelled=10)
     fitted = fit(small_recipe(holdout=0.4, patience=1, steps=30), data)
     assert fitted.steps == [30]
     assert same_weights(fitted.model, fit(small_recipe(steps=30), data).model)
+
+
+def test_where_most_rows_have_a_label_some_of_them_are_kept_aside():
+    kept, aside = blobs(rows=60, labelled=40).hold_out(0.5)
+    assert (len(kept.y), len(aside.y)) == (35, 25)
+    assert 0 < int((aside.y >= 0).sum()) < 25
+    assert min(torch.bincount(kept.y[kept.y >= 0])) >= 5
 
 
 def test_patience_needs_rows_to_watch():

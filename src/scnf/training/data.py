@@ -9,6 +9,8 @@ from scnf.data import Split
 from scnf.data.batches import dequantize
 from scnf.errors import UserError
 
+_LABELS_KEPT = 5  # of each class, whatever else is kept aside
+
 
 @dataclass(frozen=True)
 class TrainingData:
@@ -57,11 +59,17 @@ class TrainingData:
         return TrainingData(self.x[rows], self.y[rows], self.classes, self.levels)
 
     def hold_out(self, share: float) -> tuple["TrainingData", "TrainingData"]:
-        """Return the rows without a share of those that have no label, and that share; always the same ones."""
-        hidden = (self.y < 0).nonzero()[:, 0]
-        order = torch.randperm(len(hidden), generator=torch.Generator().manual_seed(0))
-        aside = hidden[order[: int(share * len(hidden))]]
+        """Return the rows without a share of those that have no label, and that share; always the same ones.
+
+        Where most rows have a label it is a share of the labelled ones too, but for a few of each class.
+        """
+        free = self.y < 0
+        if 2 * int(free.sum()) < len(free):
+            for k in range(self.classes):
+                free[(self.y == k).nonzero()[_LABELS_KEPT:, 0]] = True
+        rows = free.nonzero()[:, 0]
+        order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(0))
         kept = torch.ones(len(self.y), dtype=torch.bool)
-        kept[aside] = False
-        parts = [TrainingData(self.x[rows], self.y[rows], self.classes, self.levels) for rows in (kept, ~kept)]
+        kept[rows[order[: int(share * len(rows))]]] = False
+        parts = [TrainingData(self.x[part], self.y[part], self.classes, self.levels) for part in (kept, ~kept)]
         return parts[0], parts[1]

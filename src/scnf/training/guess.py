@@ -7,7 +7,30 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from scnf.data.augment import altered
+from scnf.recipes.schema import TrainingSpec
+from scnf.training.data import TrainingData
+
 _NEIGHBORS = 7
+_COPIES = 3  # altered copies of each image, where a recipe says how images may be altered
+
+
+def start_rows(data: TrainingData, spec: TrainingSpec) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Return what ``SemiConditionalFlow.initialize`` is given: rows, labels and a guess of the classes, or None.
+
+    EM on images sees altered copies of each beside it, which have its label and its guess: they fill the space between
+    images that are few.
+    """
+    if spec.start == "labels" or spec.consistency is None:
+        return data.continuous(), data.y, first_guess(spec.start, data.continuous(), data.y, data.classes)
+    generator = torch.Generator().manual_seed(0)
+    copies = [altered(data.x, spec.consistency.augment, generator) for _ in range(_COPIES)]
+    more = TrainingData(torch.cat([data.x, *copies]), data.y.repeat(1 + _COPIES), data.classes, data.levels)
+    x = more.continuous()
+    guess = first_guess(spec.start, x, more.y, data.classes)
+    if guess is not None:
+        guess = guess.view(1 + _COPIES, len(data.y), -1).mean(0).repeat(1 + _COPIES, 1)
+    return x, more.y, guess
 
 
 def first_guess(start: Literal["labels", "em", "graph"], x: Tensor, y: Tensor, classes: int) -> Tensor | None:

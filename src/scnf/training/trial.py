@@ -18,7 +18,7 @@ from scnf.recipes.schema import Recipe, TrainingSpec
 from scnf.training.check import check_training
 from scnf.training.data import TrainingData
 from scnf.training.ema import WeightAverage
-from scnf.training.guess import first_guess
+from scnf.training.guess import start_rows
 from scnf.training.held_out import HeldOut
 from scnf.training.losses import classification_loss, consistency_loss, em_nll, marginal_nll
 from scnf.training.optimizer import make_optimizer, set_rate
@@ -103,8 +103,7 @@ class Trial:
             counts = torch.bincount(data.y[data.y >= 0], minlength=data.classes)
             self.model: SemiConditionalFlow = build_model(recipe.model, data.shape, data.classes, counts)
             first = data.excerpt(_FIRST_ROWS)
-            x = first.continuous()
-            self.model.initialize(x, first.y, first_guess(self.spec.start, x, first.y, data.classes))
+            self.model.initialize(*start_rows(first, self.spec))
         self.module, self.optimizer = fabric.setup(self.model, make_optimizer(self.model, self.spec))
         self.average = WeightAverage(self.model, self.spec.ema)
         self.held_out = HeldOut(aside.excerpt(_HELD_OUT_ROWS).continuous(), self.spec) if len(aside.y) else None
