@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scnf.data import load as load_split
+    from scnf.estimator import SCNFClassifier
     from scnf.evaluation.metrics import evaluate
     from scnf.model import Latents, SemiConditionalFlow
     from scnf.modelfile import TrainedModel, load
@@ -16,6 +17,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Latents",
     "Recipe",
+    "SCNFClassifier",
     "SemiConditionalFlow",
     "TrainedModel",
     "TrainingData",
@@ -30,6 +32,7 @@ __all__ = [
 _HOME = {
     "Latents": ("scnf.model", "Latents"),
     "Recipe": ("scnf.recipes", "Recipe"),
+    "SCNFClassifier": ("scnf.estimator", "SCNFClassifier"),
     "SemiConditionalFlow": ("scnf.model", "SemiConditionalFlow"),
     "TrainedModel": ("scnf.modelfile", "TrainedModel"),
     "TrainingData": ("scnf.training", "TrainingData"),

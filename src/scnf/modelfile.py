@@ -89,8 +89,8 @@ class TrainedModel:
         return TableEncoder(self.table)
 
     @cached_property
-    def _exact(self) -> SemiConditionalFlow:
-        """The model in 64 bits: a row of a table then gets the same answer whatever rows stand beside it."""
+    def exact(self) -> SemiConditionalFlow:
+        """The model in 64 bits: a row then gets the same answer whatever rows stand beside it."""
         return copy.deepcopy(self.model).double()
 
     @property
@@ -107,7 +107,14 @@ class TrainedModel:
             rows = np.concatenate(list(array_rows("x", np.asarray(x), self.row_format)))
             return log_joint_of(self.model, torch.from_numpy(rows), self.levels, seed=seed)
         z, log_volume = self.encoder.encode_with_volume(Table.of(x), seed=None)
-        return log_joint_of(self._exact, torch.from_numpy(z).double()) + torch.from_numpy(log_volume)[:, None]
+        return log_joint_of(self.exact, torch.from_numpy(z).double()) + torch.from_numpy(log_volume)[:, None]
+
+    def rows(self, x: Any) -> torch.Tensor:
+        """Return an array of rows or a table as ``exact`` takes it: at the middle of whole numbers and names."""
+        if self.table is not None:
+            return torch.from_numpy(self.encoder.encode(Table.of(x), seed=None)).double()
+        rows = torch.from_numpy(np.concatenate(list(array_rows("x", np.asarray(x), self.row_format)))).double()
+        return rows if self.levels is None else (rows + 0.5) / self.levels
 
     def predict(self, x: Any) -> Prediction:
         """Return labels, probabilities and log-densities of an array of rows, or of a table, in one pass."""

@@ -35,7 +35,21 @@ def load_recipe(name_or_path: str | Path, overrides: Mapping[str, Any] | None = 
         10
     """
     source, values = _read_values(str(name_or_path))
-    for key, value in (overrides or {}).items():
+    return _validated(source, values, overrides or {})
+
+
+def with_overrides(recipe: Recipe, overrides: Mapping[str, Any]) -> Recipe:
+    """Return a recipe with some keys replaced.
+
+    Example:
+        >>> with_overrides(load_recipe("toy"), {"training.n_init": 3}).training.n_init
+        3
+    """
+    return _validated(f"recipe {recipe.name!r}", recipe.model_dump(mode="json"), overrides)
+
+
+def _validated(source: str, values: dict[str, Any], overrides: Mapping[str, Any]) -> Recipe:
+    for key, value in overrides.items():
         _replace(values, key, value)
     try:
         # Strict, and as JSON: a list may stand for a tuple, but "10" is no number and 1.5 no count.

@@ -1,0 +1,5 @@
+"""The scikit-learn estimator."""
+
+from scnf.estimator.classifier import SCNFClassifier
+
+__all__ = ["SCNFClassifier"]

@@ -1,0 +1,233 @@
+"""``SCNFClassifier``: the model as a scikit-learn estimator."""
+
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from scnf.errors import UserError
+from scnf.estimator.fitting import Settings, fit_rows
+from scnf.estimator.inputs import Inputs
+from scnf.estimator.labels import names_of, read_labels
+from scnf.estimator.saving import Saved
+from scnf.evaluation.metrics import rows_in_a_batch
+from scnf.modelfile import TrainedModel, from_bytes
+from scnf.recipes import Recipe
+
+Latent = Literal["z_f", "z_h", "all"]
+
+
+class SCNFClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A generative classifier that learns from few labels and many rows without one.
+
+    It is a density p(x, y): ``predict_proba`` is its posterior p(y | x), ``score_samples`` its log p(x), ``sample``
+    draws rows of it and ``transform`` tells its latents. X is a table (an array, or a pandas or polars frame, with
+    numbers, names and gaps) or images ``[n, h, w]`` or ``[n, c, h, w]``.
+
+    Args:
+        unlabeled: the value of y that marks rows without a label; None and NaN always do.
+        recipe: the model and its training: a shipped recipe's name, a TOML file or a Recipe; chosen by data if None.
+        settings: keys of the recipe to change, such as ``{"training.steps": 100}``.
+        n_init: starts, of which the best training objective wins; the recipe's number if None.
+        max_seconds: time for the training, to which its schedule is fitted; as long as the recipe says if None.
+        calibrate: whether a temperature for the probabilities is found on the labelled rows, by further short fits.
+        random_state: fixes all that is drawn.
+        verbose: 1 tells what was chosen and how training goes.
+
+    Attributes:
+        classes_: the labels, in order.
+        model_: the trained model, a ``TrainedModel``; ``model_.recipe`` is what was chosen.
+        history_: the training curve, a dict for each point.
+        n_features_in_: columns of a table, or values of an image.
+        feature_names_in_: names of the columns, if X had any.
+
+    Example:
+        >>> from sklearn.datasets import make_moons
+        >>> from scnf import SCNFClassifier
+        >>> X, y = make_moons(200, noise=0.1, random_state=0)
+        >>> y[10:] = -1
+        >>> classifier = SCNFClassifier(settings={"training.steps": 5}, random_state=0).fit(X, y)
+        >>> classifier.predict_proba(X).shape
+        (200, 2)
+    """
+
+    def __init__(
+        self,
+        *,
+        unlabeled: Any = -1,
+        recipe: str | Path | Recipe | None = None,
+        settings: dict[str, Any] | None = None,
+        n_init: int | None = None,
+        max_seconds: float | None = None,
+        calibrate: bool = True,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.unlabeled = unlabeled
+        self.recipe = recipe
+        self.settings = settings
+        self.n_init = n_init
+        self.max_seconds = max_seconds
+        self.calibrate = calibrate
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows X and their labels y, which most of them may lack."""
+        inputs = Inputs.learned_from(self, X, y)
+        self.classes_, codes = read_labels(y, self.unlabeled)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        settings = Settings(
+            self.recipe, self.settings or {}, self.n_init, self.max_seconds, self.calibrate, self.verbose
+        )
+        fitted = fit_rows(inputs, codes, names_of(self.classes_), seed, settings)
+        self.model_: TrainedModel = fitted.model
+        self.history_: list[dict[str, Any]] = fitted.history
+        self._inputs = inputs.without_rows()
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable label of each row."""
+        most_probable = self._log_joint(X).argmax(1).numpy()
+        return self.classes_[most_probable]
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return log p(y | x) of every class, calibrated, ``[n, K]``."""
+        return self._log_posterior(X).numpy()
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return p(y | x) of every class, calibrated, ``[n, K]``."""
+        return self._log_posterior(X).exp().numpy()
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Return log p(x) in the data's own units, ``[n]``: low means unusual.
+
+        It is a density of a table's numbers, times the probability of its whole numbers, names and gaps, and of images.
+        """
+        return self._log_joint(X).logsumexp(1).numpy()
+
+    def sample(self, n_samples: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, np.ndarray]:
+        """Draw rows, of one class if y is given, and their labels; rows come as X was: array, frame or images."""
+        check_is_fitted(self)
+        seed = int(check_random_state(random_state).randint(2**31 - 1))
+        name = None if y is None else self.model_.classes[self._code(y)]
+        x, names = self.model_.sample(n_samples, name, seed=seed)
+        codes = np.searchsorted(np.array(self.model_.classes), names, sorter=np.argsort(self.model_.classes))
+        return self._inputs.like_training(x), self.classes_[np.argsort(self.model_.classes)[codes]]
+
+    def transform(self, X: Any, y: Any = None, latent: Latent = "z_f") -> np.ndarray:
+        """Return latents of rows: z_f, which tells the label; z_h, which does not; or all that x is, [z_aux | z_f].
+
+        z_h needs to know the label of each row; without y it is the predicted one.
+        """
+        check_is_fitted(self)
+        _check_latent(latent)
+        rows = self._rows(X)
+        parts = []
+        with torch.no_grad():
+            labels = self._codes(y, len(rows)) if latent == "z_h" else None
+            if latent == "z_h" and labels is None:
+                labels = self._log_joint(X).argmax(1)
+            for start in range(0, len(rows), size := rows_in_a_batch(self.model_.model.dimensions)):
+                x = rows[start : start + size]
+                if labels is not None:
+                    parts.append(self.model_.exact.obfuscate(x, labels[start : start + size]))
+                else:
+                    z_f, z_aux, _ = self.model_.exact.encode(x)
+                    parts.append(z_f if latent == "z_f" else torch.cat([z_aux, z_f], dim=1))
+        return torch.cat(parts).numpy()
+
+    def inverse_transform(self, Z: Any, y: Any = None, latent: Latent = "z_f") -> Any:
+        """Return the rows of latents; those that were left out are taken at their mean, 0. z_h needs y."""
+        check_is_fitted(self)
+        _check_latent(latent)
+        model = self.model_.exact
+        z = torch.as_tensor(np.asarray(Z), dtype=torch.float64)
+        width = model.dimensions if latent == "all" else model.conditional.features
+        if z.dim() != 2 or z.shape[1] != width:
+            raise UserError(f"{latent} has {width} components, got an array of shape {tuple(z.shape)}")
+        with torch.no_grad():
+            if latent == "z_h":
+                labels = self._codes(y, len(z))
+                if labels is None:
+                    raise UserError("z_h does not tell the label: y must be given")
+                x = model.reveal(z, labels)
+            else:
+                z_aux = (
+                    z.new_zeros(len(z), model.dimensions - z.shape[1])
+                    if latent == "z_f"
+                    else z[:, : -model.conditional.features]
+                )
+                x = model.decode(z[:, -model.conditional.features :], z_aux)
+        return self._inputs.like_training(self.model_.in_units_of_data(x.float()))
+
+    def obfuscate(self, X: Any, y: Any = None) -> np.ndarray:
+        """Return z_h: what rows are, apart from their label; without y it is taken to be the predicted one."""
+        return self.transform(X, y, latent="z_h")
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of what ``transform`` returns by default."""
+        check_is_fitted(self)
+        return np.array([f"z_f{i}" for i in range(self.model_.model.conditional.features)], dtype=object)
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted estimator to a model's file, which ``scnf.load`` and the command line read as well."""
+        check_is_fitted(self)
+        Saved.of(self).model.save(Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> "SCNFClassifier":
+        """Read what ``save`` wrote; nothing in the file is ever executed."""
+        return Saved.read(path).estimator(cls())
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__().copy()
+        if "model_" in state:
+            # The bytes of a model's file: they outlive changes to the classes of its layers.
+            state["model_"] = state["model_"].to_bytes()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "model_" in state:
+            state = {**state, "model_": from_bytes(state["model_"])}
+        super().__setstate__(state)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        return tags
+
+    def _log_joint(self, X: Any) -> torch.Tensor:
+        check_is_fitted(self)
+        return self.model_.log_joint(self._inputs.read(self, X)).double()
+
+    def _log_posterior(self, X: Any) -> torch.Tensor:
+        log_joint = self._log_joint(X)
+        return (log_joint / self.model_.temperature).log_softmax(1)
+
+    def _rows(self, X: Any) -> torch.Tensor:
+        return self.model_.rows(self._inputs.read(self, X))
+
+    def _code(self, label: Any) -> int:
+        known = np.flatnonzero(self.classes_ == label)
+        if len(known) != 1:
+            raise UserError(f"unknown label {label!r}; the classes are {', '.join(map(str, self.classes_.tolist()))}")
+        return int(known[0])
+
+    def _codes(self, y: Any, rows: int) -> torch.Tensor | None:
+        if y is None:
+            return None
+        labels = np.asarray(y)
+        if labels.shape != (rows,):
+            raise UserError(f"y must hold one label for each of {rows} rows, got shape {labels.shape}")
+        return torch.tensor([self._code(label) for label in labels.tolist()], dtype=torch.int64)
+
+
+def _check_latent(latent: str) -> None:
+    if latent not in ("z_f", "z_h", "all"):
+        raise UserError(f"latent must be 'z_f', 'z_h' or 'all', got {latent!r}")
