@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 import torch
 
-from scnf.benchmarks import glow_peer, labels, speed
+from scnf.benchmarks import class_count, glow_peer, speed
 from scnf.benchmarks.memory import peak_memory
 from scnf.benchmarks.roofline import BareLoop, Convolution, convolutions_of
 from scnf.benchmarks.timing import interleaved, median_ratio
@@ -108,7 +108,7 @@ def test_a_flow_on_vectors_is_refused(tmp_path):
 
 def test_the_figure_shows_both_costs():
     rows = [{"classes": k, "log_joint_ms": 1.0 + k / 10, "all_passes_ms": 2.0 * k} for k in (1, 10, 100)]
-    (axes,) = labels.figure(rows, "title").axes
+    (axes,) = class_count.figure(rows, "title").axes
     assert [line.get_ydata().tolist() for line in axes.lines] == [[2.0, 20.0, 200.0], [1.1, 2.0, 11.0]]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scnf.benchmarks import glow_peer, labels
+from scnf.benchmarks import class_count, glow_peer
 from scnf.benchmarks.memory import peak_memory
 from scnf.benchmarks.roofline import BareLoop, convolutions_of
 from scnf.benchmarks.timing import interleaved, median_ratio
@@ -48,7 +48,7 @@ def run(
         say(f"{name}: training, inference and their convolutions")
         measured.append(measure(name, effort))
         say(f"{name}: log_joint for {', '.join(map(str, effort.class_counts))} classes")
-        costs[name] = labels.measure(
+        costs[name] = class_count.measure(
             name, effort.class_counts, effort.labels_batch_size, effort.blocks, effort.block_seconds
         )
     record = {
@@ -70,7 +70,7 @@ def _write(out: Path, record: dict[str, Any]) -> None:
     write_record(out / "speed.json", record)
     (out / "speed.md").write_text(_page(record), encoding="utf-8")
     for name, rows in record["labels"].items():
-        (out / f"labels-{Path(name).stem}.png").write_bytes(to_png(labels.figure(rows, name)))
+        (out / f"labels-{Path(name).stem}.png").write_bytes(to_png(class_count.figure(rows, name)))
 
 
 def measure(recipe_name: str, effort: Effort) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``scnf bench``: measure speed on this machine."""
+"""``scnf bench``: measure speed on this machine, and the classifier on scikit-learn's data."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +8,7 @@ import typer
 from scnf.cli.group import Command, Group
 from scnf.cli.options import JsonOption
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Measure speed on this machine.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Measure speed here, and how well few labels suffice.")
 
 
 @app.command(cls=Command)
@@ -72,3 +72,38 @@ def speed(
         screen.print(record["peer_note"] + ".")
     if folder is not None:
         screen.print(f"Record, table and plots are in {folder}.")
+
+
+@app.command(cls=Command)
+def labels(
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where labels/ with records, table and plots goes.")
+    ] = Path("results"),
+    splits: Annotated[int, typer.Option(min=1, metavar="N", help="Splits 0 … N−1, each a seed.")] = 10,
+    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Fits at a time, a process of one thread each.")] = 2,
+    render: Annotated[
+        bool, typer.Option("--render", help="Fit nothing; make table and plots from the records.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Measure SCNFClassifier on digits, breast cancer and wine with few labels, beside scikit-learn's classifiers.
+
+    A fit that has its record is not run again, unless the recipe that is chosen for it has changed.
+
+    [dim]scnf bench labels --out results[/dim]
+    """
+    from scnf.benchmarks.few_labels import run
+    from scnf.cli.output import console, print_json, rows_table
+
+    screen = console(json)
+    summary = run(out, splits, jobs, render, say=screen.print)
+    if json:
+        print_json(summary)
+    else:
+        screen.print(rows_table(summary["table"]["columns"], summary["table"]["rows"]))
+        for path in summary["files"]:
+            screen.print(f"wrote {path}", soft_wrap=True)
+    for failure in summary["failures"]:
+        screen.print(f"failed: {failure}", style="red")
+    if summary["failures"]:
+        raise typer.Exit(1)
