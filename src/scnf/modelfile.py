@@ -41,6 +41,9 @@ class _Header(BaseModel):
     data: Annotated[dict[str, Any], Field(description="an object")]
     table: Annotated[TableSchema | None, Field(description="null or the columns of a table")] = None
     temperature: Annotated[float, Field(gt=0, allow_inf_nan=False, description="a number above 0")] = 1.0
+    densities: Annotated[
+        list[Annotated[float, Field(allow_inf_nan=False)]], Field(description="a list of log-densities")
+    ] = []
 
 
 class Prediction(NamedTuple):
@@ -58,7 +61,8 @@ class TrainedModel:
     ``levels`` is set if the model's data are integers to be dequantised; ``data`` tells what it was trained on (name,
     number of labels and seed of a split). ``predict`` and ``sample`` take and give rows as the data have them, such as
     uint8 images, or tables of the columns in ``table`` if that is set; ``model`` is what lies below, on tensors that
-    are dequantised or encoded already. Probabilities are softmax(log p(x, y) / ``temperature``).
+    are dequantised or encoded already. Probabilities are softmax(log p(x, y) / ``temperature``). ``densities`` are
+    log p(x) of training rows at quantiles from 0 to 1 in even steps.
 
     Example:
         >>> import scnf
@@ -80,6 +84,7 @@ class TrainedModel:
     data: dict[str, Any] = field(default_factory=dict)
     table: TableSchema | None = None
     temperature: float = 1.0
+    densities: tuple[float, ...] = ()
 
     @cached_property
     def encoder(self) -> TableEncoder:
@@ -131,6 +136,14 @@ class TrainedModel:
             log_joint = self.log_joint(rows, seed=batch)
             label, probabilities = log_joint.argmax(1), (log_joint / self.temperature).softmax(1)
             yield Prediction(names[label.numpy()], probabilities.numpy(), log_joint.logsumexp(1).numpy())
+
+    def outlier_density(self, share: float) -> float:
+        """Return the log-density that this share of the training rows lies below: rows below it are unusual."""
+        if not self.densities:
+            raise UserError("the model's file does not tell how dense its training rows are; fit the model again")
+        if not 0 < share < 1:
+            raise UserError(f"the share of rows to call unusual must lie between 0 and 1, got {share:g}")
+        return float(np.quantile(self.densities, share))
 
     def sample(
         self, n: int, label: str | None = None, temperature: float = 1.0, seed: int = 0
@@ -195,6 +208,7 @@ class TrainedModel:
             "data": self.data,
             "table": None if self.table is None else self.table.model_dump(mode="json"),
             "temperature": self.temperature,
+            "densities": list(self.densities),
         }
 
 
@@ -238,7 +252,16 @@ def _model_of(path: str, tensors: dict[str, torch.Tensor], values: dict[str, Any
         model.load_state_dict(tensors)
     except RuntimeError as error:
         raise FileFormatError(f"{path} does not hold the weights of its own recipe") from error
-    trained = TrainedModel(model.eval(), recipe, classes, header.levels, header.data, header.table, header.temperature)
+    trained = TrainedModel(
+        model.eval(),
+        recipe,
+        classes,
+        header.levels,
+        header.data,
+        header.table,
+        header.temperature,
+        tuple(header.densities),
+    )
     if header.table is not None and (trained.encoder.features,) != shape:
         raise FileFormatError(f"{path} is damaged: its columns make no rows of shape {shape}")
     return trained

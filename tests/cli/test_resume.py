@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-import scnf.runs
+import scnf.runs.run
 from scnf import load_recipe
 from scnf.cli.progress import FitProgress
 from scnf.modelfile import MODEL_FILE
@@ -87,7 +87,7 @@ class Killed(BaseException):
 def test_a_kill_while_the_results_are_written(
     folder: Path, moons_run: Path, monkeypatch: pytest.MonkeyPatch, file: str
 ):
-    write = scnf.runs.write_record
+    write = scnf.runs.run.write_record
 
     def killed(path: Path, record: dict[str, Any]) -> None:
         if path.name == file:
@@ -95,7 +95,7 @@ def test_a_kill_while_the_results_are_written(
             raise Killed
         write(path, record)
 
-    monkeypatch.setattr(scnf.runs, "write_record", killed)
+    monkeypatch.setattr(scnf.runs.run, "write_record", killed)
     with pytest.raises(Killed):
         invoke(*fit_options("--out", "run"))
     monkeypatch.undo()

@@ -2,52 +2,65 @@ import numpy as np
 import pytest
 import torch
 
-from scnf.evaluation.calibration import best_temperature, cross_fitted_temperature, reliability
-from scnf.evaluation.metrics import expected_calibration_error
+from scnf.evaluation import calibration
+from scnf.evaluation.calibration import reliability, temperature_for
+from scnf.evaluation.metrics import expected_calibration_error, log_joint_of
+from scnf.recipes.build import build_model
+from scnf.training import fit
 from tests.helpers import blobs, small_recipe
 
 
-@pytest.mark.parametrize("temperature", [0.5, 1.0, 7.0])
+@pytest.mark.parametrize("temperature", [1.0, 7.0])
 def test_the_temperature_of_known_posteriors_is_found(temperature):
     generator = torch.Generator().manual_seed(0)
     log_joint = 2 * torch.randn(20_000, 4, generator=generator, dtype=torch.float64)
-    y = torch.multinomial(log_joint.softmax(1), 1, generator=generator)[:, 0]
-    assert best_temperature(log_joint * temperature, y) == pytest.approx(temperature, rel=0.05)
+    accuracy = float(log_joint.softmax(1).amax(1).mean())
+    assert temperature_for(log_joint * temperature, accuracy) == pytest.approx(temperature, rel=1e-6)
 
 
-def test_no_mistake_in_few_rows_is_no_proof():
-    y = torch.arange(20) % 2
-    log_joint = 1000.0 * torch.nn.functional.one_hot(y, 2)
-    posterior = (log_joint / best_temperature(log_joint, y)).softmax(1)
-    torch.testing.assert_close(posterior.max(1).values, torch.full((20,), 21 / 22), atol=1e-3, rtol=0)
+def test_probabilities_are_never_sharpened():
+    assert temperature_for(torch.randn(100, 3), 0.999) == pytest.approx(1)
 
 
 def test_what_tells_nothing_changes_nothing():
-    assert best_temperature(torch.zeros(5, 1), torch.zeros(5, dtype=torch.int64)) == 1
-    assert best_temperature(torch.full((2, 2), torch.nan), torch.tensor([0, 1])) == 1
+    assert temperature_for(torch.zeros(5, 1), 0.5) == 1
+    assert temperature_for(torch.full((2, 2), torch.nan), 0.5) == 1
 
 
-def test_a_temperature_comes_from_hidden_labels_alone(monkeypatch):
-    from scnf.evaluation import calibration
-
+@pytest.mark.parametrize(("start", "folds"), [("labels", 3), ("em", 10)])
+def test_accuracy_comes_from_hidden_labels_alone(start, folds, monkeypatch):
     seen = []
     original = calibration.fit
 
-    def fit(recipe, data, seed):
+    def noted(recipe, data, seed):
         seen.append((data.y >= 0).nonzero()[:, 0].tolist())
         return original(recipe, data, seed)
 
-    monkeypatch.setattr(calibration, "fit", fit)
-    temperature = cross_fitted_temperature(small_recipe(h={"kind": "gaussian"}, n_init=3), blobs(), seed=0)
-    assert 0.05 < temperature < 10_000
+    monkeypatch.setattr(calibration, "fit", noted)
+    recipe = small_recipe(h={"kind": "gaussian"}, n_init=3, start=start, steps=60)
+    assert calibration.cross_fitted_answers(recipe, blobs(), seed=0) == (10, 10)  # clusters that nobody could mistake
     hidden = [set(range(10)) - set(rows) for rows in seen]
+    assert len(hidden) == folds
     assert set.union(*hidden) == set(range(10))
     assert sum(map(len, hidden)) == 10
 
 
 def test_one_label_of_a_class_cannot_be_hidden():
-    data = blobs(labelled=2)
-    assert cross_fitted_temperature(small_recipe(h={"kind": "gaussian"}), data, seed=0) == 1
+    recipe = small_recipe(h={"kind": "gaussian"})
+    assert calibration.cross_fitted_answers(recipe, blobs(labelled=2), seed=0) == (0, 0)
+    model = build_model(recipe.model, (2,), 2)
+    assert calibration.calibrated_temperature(model, recipe, blobs(labelled=2), seed=0) == 1
+
+
+@pytest.mark.parametrize(("right", "told"), [(50, 100), (0, 10), (10, 10)])
+def test_few_hidden_labels_are_weighed_against_the_models_own_word(right, told, monkeypatch):
+    monkeypatch.setattr(calibration, "cross_fitted_answers", lambda *more: (right, told))
+    recipe, data = small_recipe(h={"kind": "gaussian"}, steps=50), blobs()
+    model = fit(recipe, data).model
+    temperature = calibration.calibrated_temperature(model, recipe, data, seed=0)
+    log_joint = log_joint_of(model, data.x[data.y < 0])
+    own, now = (float((log_joint / t).softmax(1).amax(1).mean()) for t in (1.0, temperature))
+    assert now == pytest.approx(min(max((right + 30 * own) / (told + 30), 0.5), own), abs=1e-3)
 
 
 def test_reliability_has_the_calibration_error_of_the_metrics():

@@ -118,9 +118,14 @@ def run_one(task: FewLabels, report: Report) -> None:
 
 
 def plan(out: Path, splits: int = SPLITS) -> list[FewLabels]:
-    """Return all fits, those of the table first."""
-    pairs = [*TABLE, *((data, n) for data, counts in LABELS.items() for n in counts if (data, n) not in TABLE)]
-    return [FewLabels(data, n, seed, out / EXPERIMENT) for data, n in pairs for seed in range(splits)]
+    """Return all fits, those of the table first; split by split, so that an early stop leaves as many of each."""
+    others = [(data, n) for data, counts in LABELS.items() for n in counts if (data, n) not in TABLE]
+    return [
+        FewLabels(data, n, seed, out / EXPERIMENT)
+        for pairs in (TABLE, others)
+        for seed in range(splits)
+        for data, n in pairs
+    ]
 
 
 def run(

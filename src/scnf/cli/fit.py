@@ -106,8 +106,10 @@ def _train(run: "Run", checkpoint_every: float, devices: int, quiet: bool, data_
 
 def _understood(run: "Run") -> Any:
     from scnf.cli.output import pairs_table
+    from scnf.runs import NamedData
 
-    split, training = run.split, run.recipe.training
+    assert isinstance(run.data, NamedData)
+    split, training = run.data.split, run.recipe.training
     shape = "×".join(map(str, split.x_train.shape[1:]))
     kind = "continuous" if split.levels is None else f"integers 0 to {split.levels - 1}"
     return pairs_table(

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from scnf.estimator.inputs import Inputs
-from scnf.evaluation.calibration import cross_fitted_temperature
+from scnf.evaluation.calibration import calibrated_temperature
 from scnf.modelfile import TrainedModel
 from scnf.recipes import Recipe, load_recipe
 from scnf.recipes.choose import choose_recipe
@@ -46,7 +46,7 @@ def fit_rows(inputs: Inputs, codes: np.ndarray, classes: tuple[str, ...], seed: 
     say: Callable[[str], None] = print if settings.verbose else lambda text: None
     say(f"{len(codes)} rows, {int((codes >= 0).sum())} with a label of {len(classes)} classes; recipe {recipe.name}")
     fitted = fit(recipe, data, seed, on_step=_progress(say, recipe))
-    temperature = cross_fitted_temperature(recipe, data, seed) if settings.calibrate else 1.0
+    temperature = calibrated_temperature(fitted.model, recipe, data, seed) if settings.calibrate else 1.0
     say(f"{fitted.seconds:.0f} seconds, {sum(fitted.steps)} steps, temperature {temperature:.2f}")
     told = {"rows": len(codes), "labels": int((codes >= 0).sum())}
     model = TrainedModel(fitted.model, recipe, classes, levels, told, inputs.table, temperature)

@@ -8,62 +8,82 @@ import torch
 from torch import Tensor
 
 from scnf.evaluation.metrics import log_joint_of
+from scnf.model import SemiConditionalFlow
 from scnf.recipes.schema import Recipe
 from scnf.training import DivergedError, TrainingData, fit
 
-_FOLDS = 3
-_LOWEST, _HIGHEST, _HALVINGS = 0.05, 10_000.0, 40
+_FOLDS_OF_STARTS, _FOLDS_OF_RUNS = 10, 3
+_ROWS = 4096
+_OWN_WORD = 30
+# A high-dimensional density is sure of too much, never of too little: probabilities are softened, not sharpened.
+_LOWEST, _HIGHEST, _HALVINGS = 1.0, 10_000.0, 40
 
 
-def best_temperature(log_joint: Tensor, y: Tensor) -> float:
-    """Return the T for which softmax(log_joint / T) is as sure of itself, in the mean, as it is often right.
+def temperature_for(log_joint: Tensor, accuracy: float) -> float:
+    """Return the T for which softmax(log_joint / T) is as sure of itself, in the mean over rows, as it is often right.
 
-    How often is told by Laplace's rule, (right + 1)/(rows + 2): few rows without a mistake are no proof that there are
-    none. Unlike the T of the best cross-entropy it does not hang on the few rows that are far off, of which a
+    Unlike the T of the best cross-entropy it does not hang on the few rows that are far off, of which a
     high-dimensional density is surest. Reference for the temperature: Guo et al., On Calibration of Modern Neural
     Networks (2017).
     """
     log_joint = log_joint.double()
-    usable = log_joint.isfinite().all(1)
-    if log_joint.shape[1] < 2 or not bool(usable.any()):
+    log_joint = log_joint[log_joint.isfinite().all(1)]
+    if log_joint.shape[1] < 2 or not len(log_joint):
         return 1.0
-    log_joint, y = log_joint[usable], y[usable]
-    right = (int((log_joint.argmax(1) == y).sum()) + 1) / (len(y) + 2)
     low, high = math.log(_LOWEST), math.log(_HIGHEST)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         sure = float((log_joint / math.exp(middle)).softmax(1).amax(1).mean())
-        low, high = (middle, high) if sure > right else (low, middle)
+        low, high = (middle, high) if sure > accuracy else (low, middle)
     return math.exp((low + high) / 2)
 
 
-def cross_fitted_temperature(recipe: Recipe, data: TrainingData, seed: int, folds: int = _FOLDS) -> float:
-    """Return the best temperature on labels that were hidden from the model that tells them.
+def calibrated_temperature(model: SemiConditionalFlow, recipe: Recipe, data: TrainingData, seed: int) -> float:
+    """Return the temperature at which a model is as sure of rows without a label as it is right on hidden labels.
 
-    The labelled rows are dealt into folds; for each fold a model is trained from one start in a third of the steps with
-    the labels of that fold hidden. Their rows stay, as rows without a label do in use.
+    The hidden labels are few, so what they say is weighed against what the model says of itself, which counts as much
+    as 30 of them.
     """
+    right, told = cross_fitted_answers(recipe, data, seed)
+    if not told:
+        return 1.0
+    rows = data.excerpt(_ROWS)
+    log_joint = log_joint_of(model, rows.x[rows.y < 0] if bool((rows.y < 0).any()) else rows.x, data.levels)
+    sure = float(log_joint.softmax(1).amax(1).nanmean())
+    return temperature_for(log_joint, (right + _OWN_WORD * sure) / (told + _OWN_WORD))
+
+
+def cross_fitted_answers(recipe: Recipe, data: TrainingData, seed: int) -> tuple[int, int]:
+    """Return how many labels that were hidden from them models told rightly, and how many they told.
+
+    The labelled rows are dealt into folds, and for each a model is fitted without its labels: the rows stay, as rows
+    without a label do in use. That model is the start alone where EM finds it, otherwise one start in a third of the
+    steps.
+    """
+    spec = recipe.training
+    starts_well = spec.start != "labels"
+    folds = _FOLDS_OF_STARTS if starts_well else _FOLDS_OF_RUNS
+    short = {"n_init": 1, "steps": 1 if starts_well else max(spec.steps // folds, 1), "max_minutes": None}
+    short |= {"learning_rate": 1e-12, "holdout": 0.0, "patience": None} if starts_well else {}
+    recipe = recipe.model_copy(update={"training": spec.model_copy(update=short)})
     labelled = (data.y >= 0).nonzero()[:, 0]
     fold_of = _deal(data.y[labelled], folds)
-    training = recipe.training.model_copy(update={"n_init": 1, "steps": max(recipe.training.steps // folds, 1)})
-    short = recipe.model_copy(update={"training": training})
-    told, truth = [], []
+    right = told = 0
     for fold in range(folds):
         rows = labelled[fold_of == fold]
         y = data.y.clone()
         y[rows] = -1
         # A class with no other label would have to be told by nothing.
-        known = torch.isin(data.y[rows], y[y >= 0])
-        if not bool(known.any()):
+        rows = rows[torch.isin(data.y[rows], y[y >= 0])]
+        if not len(rows):
             continue
-        hidden = TrainingData(data.x, y, data.classes, data.levels)
         try:
-            model = fit(short, hidden, seed).model
+            model = fit(recipe, TrainingData(data.x, y, data.classes, data.levels), seed).model
         except DivergedError:
             continue
-        told.append(log_joint_of(model, data.x[rows[known]], data.levels))
-        truth.append(data.y[rows[known]])
-    return best_temperature(torch.cat(told), torch.cat(truth)) if told else 1.0
+        found = log_joint_of(model, data.x[rows], data.levels).argmax(1)
+        right, told = right + int((found == data.y[rows]).sum()), told + len(rows)
+    return right, told
 
 
 def _deal(y: Tensor, folds: int) -> Tensor:

@@ -24,6 +24,8 @@ from scnf.training.trial import Record, Trial, add_over_processes
 # Called after each step with the restart, the step, the mean loss of the last recorded stretch and the share of the
 # whole run that is done.
 OnStep = Callable[[int, int, float, float], None]
+# Called with each new point of the training curve.
+OnRecord = Callable[[Record], None]
 
 
 @dataclass
@@ -64,6 +66,7 @@ def fit(
     fabric: Fabric | None = None,
     checkpoint_seconds: float = 20.0,
     devices: int = 1,
+    on_record: OnRecord = lambda record: None,
 ) -> Fitted:
     """Train ``recipe.training.n_init`` models from different starts and return the one with the best objective.
 
@@ -86,6 +89,7 @@ def fit(
         devices: GPUs, or CPU processes, that share every batch. They take the steps of one process up to rounding
             (but for layers that draw numbers while training, which draw others), and a run may be resumed with more or
             fewer of them.
+        on_record: called with each new point of the training curve.
 
     Example:
         >>> import torch
@@ -99,11 +103,11 @@ def fit(
         raise UserError(f"devices must be at least 1, got {devices}")
     if devices > 1 and fabric is None:
         with several_devices(Task(recipe, data, seed, checkpoint, resume), devices) as shared:
-            return fit(recipe, data, seed, checkpoint, resume, on_step, shared, checkpoint_seconds)
+            return fit(recipe, data, seed, checkpoint, resume, on_step, shared, checkpoint_seconds, on_record=on_record)
     run = _Run(recipe, data, seed, checkpoint, fabric or Fabric(accelerator="auto", devices=1), checkpoint_seconds)
     if resume and checkpoint is not None and checkpoint.is_file():
         run.load()
-    run.train(on_step)
+    run.train(on_step, on_record)
     return run.result()
 
 
@@ -130,11 +134,13 @@ class _Run:
         self.started, self.cpu_started = time.perf_counter(), time.process_time()
         self.saved = time.perf_counter()
 
-    def train(self, on_step: OnStep) -> None:
+    def train(self, on_step: OnStep, on_record: OnRecord) -> None:
         n_init = self.recipe.training.n_init
 
         def after_step(trial: Trial) -> None:
             loss = trial.history[-1].loss if trial.history else float("nan")
+            if trial.history and trial.history[-1].step == trial.step:
+                on_record(trial.history[-1])
             try:
                 on_step(trial.restart, trial.step, loss, (trial.restart + trial.progress) / n_init)
             except KeyboardInterrupt:

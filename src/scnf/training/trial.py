@@ -46,6 +46,7 @@ class Record:
     learning_rate: float
     labelled_weight: float
     held_out: float | None = None  # −log p(x) of the rows that are kept aside, with the averaged weights
+    labelled_error: float | None = None  # %, of the labelled rows that were trained on; it flatters
 
 
 def training_objective(
@@ -65,6 +66,12 @@ def training_objective(
         clf = classification_loss(log_joint, y, spec.clf_temperature).sum() / max(count, 1)
         loss = loss + spec.clf_weight * clf
     return loss
+
+
+def _wrong(log_joint: Tensor, y: Tensor) -> Tensor:
+    """Return which of the labelled rows have another most probable class, as a mask over them."""
+    labelled = y >= 0
+    return log_joint.detach()[labelled].argmax(1) != y[labelled]
 
 
 def add_over_processes(fabric: Fabric, *values: float) -> tuple[float, ...]:
@@ -111,6 +118,7 @@ class Trial:
         self.step = 0
         self.history: list[Record] = []
         self._sums = [0.0, 0.0, 0.0]
+        self._wrong_of_labelled = [0.0, 0.0]
         self._bad_in_a_row = 0
 
     @property
@@ -140,13 +148,13 @@ class Trial:
         progress = self.progress
         rate = learning_rate(self.spec, self.step, progress)
         set_rate(self.optimizer, rate)
-        loss = self._loss(progress)
+        loss, wrong = self._loss(progress)
         self.optimizer.zero_grad(set_to_none=True)
         # The weights add up to 1 over the whole batch, but gradients are averaged over the processes.
         self.fabric.backward(loss * self.processes if self.processes > 1 else loss)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.spec.clip)
         self.pace.take_time()
-        loss_value, norm_value = self._agree(loss), norm.item()
+        loss_value, norm_value = self._agree(loss, wrong), norm.item()
         if math.isfinite(loss_value) and math.isfinite(norm_value):
             self.optimizer.step()
             self.average.update(self.step)
@@ -179,13 +187,14 @@ class Trial:
         else:
             torch.manual_seed(seed)
 
-    def _loss(self, progress: float) -> Tensor:
-        """Return this process's part of the loss of a batch."""
+    def _loss(self, progress: float) -> tuple[Tensor, Tensor]:
+        """Return this process's part of the loss of a batch, and which of its labelled rows are told wrongly."""
         x, y, weights = self.fabric.to_device(self._own_part(self.batches(self.step, progress)))
         labelled = self.batches.counts["labelled"]
         consistency = self.spec.consistency
         if consistency is None or progress <= consistency.start:
-            return training_objective(self.module(x), y, weights, self.spec, labelled)
+            log_joint = self.module(x)
+            return training_objective(log_joint, y, weights, self.spec, labelled), _wrong(log_joint, y)
         copies, places = self.batches.copies(self.step, consistency)
         own = places % self.processes == self.rank
         taught, places = self.fabric.to_device((copies[own], places[own] // self.processes))
@@ -195,16 +204,19 @@ class Trial:
             log_joint[places], of_copies, y[places], consistency.temperature, consistency.confidence
         )
         weight = consistency.weight * min(1.0, (progress - consistency.start) / _CONSISTENCY_GROWS)
-        return training_objective(log_joint, y, weights, self.spec, labelled) + weight * each.sum() / len(copies)
+        loss = training_objective(log_joint, y, weights, self.spec, labelled) + weight * each.sum() / len(copies)
+        return loss, _wrong(log_joint, y)
 
     def _own_part(self, batch: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, ...]:
         """Return this process's rows: each Nth of N processes, since the labelled ones stand first."""
         return batch if self.processes == 1 else tuple(part[self.rank :: self.processes] for part in batch)
 
-    def _agree(self, loss: Tensor) -> float:
+    def _agree(self, loss: Tensor, wrong: Tensor) -> float:
         """Return the loss of the whole batch, and go by the first process's clock: all must decide alike by them."""
         spent = self.pace.spent if self.rank == 0 else 0.0
-        total, self.pace.spent = add_over_processes(self.fabric, loss.item(), spent)
+        own = (loss.item(), spent, float(wrong.sum()), float(len(wrong)))
+        total, self.pace.spent, mistakes, labelled = add_over_processes(self.fabric, *own)
+        self._wrong_of_labelled = [self._wrong_of_labelled[0] + mistakes, self._wrong_of_labelled[1] + labelled]
         return total
 
     def _skip_bad_step(self, loss: float, norm: float) -> None:
@@ -226,8 +238,12 @@ class Trial:
         if count:
             weight = self.batches.labelled_weight(before)
             held_out = self.held_out.last if self.held_out else None
-            self.history.append(Record(self.restart, self.step, loss / count, norm / count, rate, weight, held_out))
-        self._sums = [0.0, 0.0, 0.0]
+            wrong, labelled = self._wrong_of_labelled
+            error = 100 * wrong / labelled if labelled else None
+            self.history.append(
+                Record(self.restart, self.step, loss / count, norm / count, rate, weight, held_out, error)
+            )
+        self._sums, self._wrong_of_labelled = [0.0, 0.0, 0.0], [0.0, 0.0]
 
     @torch.no_grad()
     def objective(self) -> float:
@@ -271,6 +287,7 @@ class Trial:
             "step": self.step,
             "history": [asdict(record) for record in self.history],
             "sums": self._sums,
+            "wrong_of_labelled": self._wrong_of_labelled,
             "bad_in_a_row": self._bad_in_a_row,
             "seconds": self.pace.seconds,
             "spent": self.pace.spent,
@@ -296,6 +313,7 @@ class Trial:
         self.step = values["step"]
         self.history = [Record(**record) for record in values["history"]]
         self._sums, self._bad_in_a_row = values["sums"], values["bad_in_a_row"]
+        self._wrong_of_labelled = values.get("wrong_of_labelled", [0.0, 0.0])
         self.pace.go_on(values["seconds"], values["spent"])
         if turned := values.get("turned"):
             self.pace.turned = Turn(*turned)
