@@ -153,7 +153,7 @@ def test_another_run_cannot_be_resumed(moons_run: Path, options: list[str], name
 def test_only_a_run_folder_can_be_resumed(folder: Path, moons_run: Path):
     (folder / "empty").mkdir()
     assert "empty is no run folder: it holds no recipe.toml" in refusal("fit", "--out", "empty", "--resume")
-    assert "needs a data set" in refusal("fit", "--out", "nothing", "--resume")
+    assert "a new run needs data" in refusal("fit", "--out", "nothing", "--resume")
     shutil.copytree(moons_run, folder / "run")
     (folder / "run" / "split.json").write_text("{")
     assert "split.json is damaged" in refusal("fit", "--out", "run", "--resume")
