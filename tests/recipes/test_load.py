@@ -130,8 +130,10 @@ def test_overrides_replace_single_keys():
     assert recipe.training.learning_rate == plain.training.learning_rate
 
 
-def test_a_recipe_may_be_another_with_changes(write):
-    text = 'name = "mine"\nbase = "toy"\n[change]\n"training.steps" = 7\n"model.f.hidden" = 5\n'
+@pytest.mark.parametrize("quote", ['"', ""])
+def test_a_recipe_may_be_another_with_changes(write, quote):
+    changes = f"{quote}training.steps{quote} = 7\n{quote}model.f.hidden{quote} = 5\n"
+    text = f'name = "mine"\nbase = "toy"\n[change]\n{changes}'
     recipe, base = load_recipe(write(text), {"model.f.blocks": 2}), load_recipe("toy")
     assert (recipe.name, recipe.training.steps, recipe.model.f.hidden, recipe.model.f.blocks) == ("mine", 7, 5, 2)
     assert recipe.model.h == base.model.h
@@ -198,3 +200,10 @@ def test_toml_round_trip_with_every_kind_of_value(write):
 def test_a_recipe_cannot_be_changed():
     with pytest.raises(ValueError, match="frozen"):
         small_recipe().training.steps = 3
+
+
+def test_consistency_is_all_that_its_recipe_adds():
+    with_it, without = load_recipe("mnist-consistency"), load_recipe("mnist")
+    assert with_it.training.consistency is not None
+    assert with_it.training.model_copy(update={"consistency": None}) == without.training
+    assert with_it.model == without.model

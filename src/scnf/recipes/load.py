@@ -96,9 +96,18 @@ def _read_values(name_or_path: str) -> tuple[str, dict[str, Any]]:
     if not isinstance(changes, dict):
         raise RecipeError(f"{source}: change should be a table of keys and values, got {changes!r}")
     values = {**_read_values(base)[1], **values}
-    for key, value in changes.items():
+    for key, value in _leaves(changes):
         _replace(values, key, value)
     return source, values
+
+
+def _leaves(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the whole keys of a table of changes: TOML makes tables of dotted ones, and these must not replace more."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
 
 
 def _read(name_or_path: str) -> tuple[str, str]:
