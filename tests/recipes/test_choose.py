@@ -46,6 +46,12 @@ def test_shapes_of_few_columns_take_the_recipe_toy(rows, columns, is_toy):
     assert (recipe.model == load_recipe("toy").model) == is_toy
 
 
+@pytest.mark.parametrize(("rows", "steps"), [(100, 600), (2000, 600), (8000, 1200)])
+def test_more_rows_may_take_more_steps(rows, steps):
+    training = choose_recipe(*vectors(rows, 5, 10)).training
+    assert (training.steps, training.patience) == (steps, steps // 10)
+
+
 def test_small_images_are_vectors():
     recipe = choose_recipe(*images(1000, 1, 8, 8), levels=256)
     assert recipe.model.f.kind == "coupling"

@@ -17,16 +17,8 @@ _IMAGE_STEPS = (4, 6)
 _MUCH_BACKGROUND = 0.5
 # So few columns of so many rows hold shapes such as rings and moons, which Gaussians are a bad start for.
 _FEW_COLUMNS, _MANY_ROWS = 3, 300
-# Training that a likelihood of rows kept aside brings to its end, mostly long before the last step.
-_TO_PLATEAU: dict[str, Any] = {
-    "steps": 600,
-    "batch_size": 256,
-    "labelled_share": 0.125,
-    "weight_decay": 0.05,
-    "decay_start": 0.7,
-    "holdout": 0.15,
-    "patience": 60,
-}
+# Up to so many rows a run has 600 steps at the most; more rows have more to tell.
+_ROWS_OF_SHORT_RUNS = 2000
 
 
 def choose_recipe(x: Tensor, y: Tensor, levels: int | None = None) -> Recipe:
@@ -65,7 +57,7 @@ def _of_vectors(x: Tensor, y: Tensor) -> Recipe:
         # A covariance for each class has to be told by its own labels; EM would let one class take all that is far out.
         "h": {"kind": "gaussian", "covariance": "full" if int(labels.min()) >= 4 * z_f else "shared"},
     }
-    training = {**_TO_PLATEAU, "start": "em", "noise": 0.1}
+    training = {**_to_plateau(rows), "start": "em", "noise": 0.1}
     return Recipe.model_validate({"name": "chosen", "model": model, "training": training})
 
 
@@ -82,8 +74,22 @@ def _of_small_images(x: Tensor, y: Tensor) -> Recipe:
     }
     augment = {"shift": 0.075 * side, "rotate": 10.0, "scale": 0.08, "shear": 0.1}
     consistency = {"weight": 8.0, "temperature": 1.0, "start": 0.0, "share": 1.0, "augment": augment}
-    training = {**_TO_PLATEAU, "start": "graph", "consistency": consistency}
+    training = {**_to_plateau(rows), "start": "graph", "consistency": consistency}
     return Recipe.model_validate({"name": "chosen", "model": model, "training": training})
+
+
+def _to_plateau(rows: int) -> dict[str, Any]:
+    """Return a training that the likelihood of rows kept aside brings to its end, mostly long before the last step."""
+    longer = min(max(rows / _ROWS_OF_SHORT_RUNS, 1.0) ** 0.5, 10.0)
+    return {
+        "steps": round(600 * longer),
+        "patience": round(60 * longer),
+        "holdout": 0.15,
+        "decay_start": 0.7,
+        "batch_size": 256,
+        "labelled_share": 0.125,
+        "weight_decay": 0.05,
+    }
 
 
 def _strong_components(x: Tensor) -> int:
