@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from scnf.data.files import RowFormat, array_rows
+from scnf.data.rows import RowFormat, array_rows
 from scnf.errors import UserError
 from scnf.evaluation.metrics import log_joint_of, rows_in_a_batch
 from scnf.model import SemiConditionalFlow

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from scnf.cli.main import app
+from tests.cli.own_files import fruit_rows, write_csv, write_images
 from tests.helpers import tiny_digits_recipe
 
 Scnf = Callable[..., Result]
@@ -69,3 +70,28 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     assert os.listdir() == []
     return tmp_path
+
+
+def fit_file_options(*more: object) -> list[str]:
+    """Return the arguments of a fit on files that takes a moment."""
+    return [str(option) for option in ["fit", "--threads", 1, "--quiet", "--set", "training.steps=3", *more]]
+
+
+@pytest.fixture(scope="session")
+def fruit_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run on a table, with its file beside it."""
+    folder = tmp_path_factory.mktemp("fruit")
+    write_csv(folder / "fruit.csv", fruit_rows())
+    options = ["--target", "label", "--ignore", "id", "--test-share", 0.25, "--out", folder / "run"]
+    assert invoke(*fit_file_options(folder / "fruit.csv", *options)).exit_code == 0
+    return folder / "run"
+
+
+@pytest.fixture(scope="session")
+def image_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run on a folder of images, with the folder beside it."""
+    folder = tmp_path_factory.mktemp("images")
+    write_images(folder / "photos")
+    options = ["--image-folder", folder / "photos", "--no-calibrate", "--out", folder / "run"]
+    assert invoke(*fit_file_options(*options)).exit_code == 0
+    return folder / "run"

@@ -32,7 +32,7 @@ def test_predictions_are_the_same_from_every_kind_of_file(folder: Path, moons_ru
         texts.append((folder / f"{name}.out.csv").read_text())
     assert len(set(texts)) == 1
     first = read_csv(folder / "a.npy.out.csv")[0]
-    assert list(first) == ["label", "probability_upper", "probability_lower", "log_density"]
+    assert list(first) == ["label", "probability_upper", "probability_lower", "log_density", "outlier"]
     assert float(first["probability_upper"]) + float(first["probability_lower"]) == pytest.approx(1)
 
 
@@ -79,14 +79,14 @@ def test_a_row_beyond_all_reckoning_has_no_label(folder: Path, moons_run: Path, 
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("a,b\n1,2\n3,x\n", "rows.csv, row 2 (line 3), column 2 (b): 'x' is not a number"),
-        ("1,2\n,4\n", "row 2 (line 2), column 1: '' is not a number"),
-        ("1,2\n3,nan\n", "row 2 (line 2), column 2: the value is nan, which is not a finite number"),
-        ("1,2\n1e300,4\n", "row 2 (line 2), column 1: the value is 1e+300, which is not a finite number"),
-        ("1,2\n3\n", "line 2: the number of columns is 1, but the model takes 2"),
-        ("a,b,c\n1,2,3\n", "line 1: the number of columns is 3, but the model takes 2"),
+        ("a,b\n1,2\n3,x\n", "rows.csv, column 'b', row 2: 'x' is not a number"),
+        ("1,2\n,4\n", "row 2, column 1 (x0): the value is nan, which is not a finite number"),
+        ("1,2\n3,nan\n", "row 2, column 2 (x1): the value is nan, which is not a finite number"),
+        ("1,2\n1e300,4\n", "row 2, column 1 (x0): the value is 1e+300, which is not a finite number"),
+        ("1,2\n3\n", "line 2: the number of columns is 1, but the file began with 2"),
+        ("a,b,c\n1,2,3\n", "rows.csv: the number of columns is 3, but the model takes 2"),
         ("a,b\n", "rows.csv holds no rows"),
-        ("", "rows.csv holds no rows"),
+        ("", "rows.csv is empty"),
     ],
 )
 def test_bad_text_is_refused_by_row_and_column(folder: Path, moons_run: Path, text: str, named: str):
@@ -101,7 +101,7 @@ def test_bad_text_is_refused_by_row_and_column(folder: Path, moons_run: Path, te
         (np.zeros((3, 5)), "has shape 3×5, but the model takes rows of 2 values"),
         (np.zeros(2), "has shape 2, but"),
         (np.array([["a", "b"]]), "holds values of type <U1, not numbers"),
-        (np.array([[None, 1]], dtype=object), "is damaged or not a .npy file of numbers"),
+        (np.array([[None, 1]], dtype=object), "is damaged or not a .npy file of numbers and names"),
         (np.array([[0, 1], [np.inf, 2]]), "row 2, column 1: the value is inf"),
         (np.zeros((0, 2)), "holds no rows"),
     ],
@@ -119,11 +119,15 @@ def test_bad_files_are_refused(folder: Path, moons_run: Path):
     np.save("rows.npy", np.zeros((1, 2)))
     (folder / "there.csv").write_text("mine")
     assert "nothing.csv does not exist" in refusal("predict", moons_run, "nothing.csv", "--out", "out.csv")
-    assert "must end in .npy, .npz or .csv" in refusal("predict", moons_run, "text.txt", "--out", "out.csv")
-    assert "broken.npz is damaged" in refusal("predict", moons_run, "broken.npz", "--out", "out.csv")
-    assert "latin.csv is no CSV file in UTF-8" in refusal("predict", moons_run, "latin.csv", "--out", "out.csv")
+    assert "must end in .csv" in refusal("predict", moons_run, "text.txt", "--out", "out.csv")
+    assert "broken.npz is" in refusal("predict", moons_run, "broken.npz", "--out", "out.csv")
+    assert "latin.csv is damaged or no .csv file in UTF-8" in refusal(
+        "predict", moons_run, "latin.csv", "--out", "out.csv"
+    )
     assert "holds the arrays a, b" in refusal("predict", moons_run, "two.npz", "--out", "out.csv")
-    assert "must end in .csv or .npz" in refusal("predict", moons_run, "rows.npy", "--out", "out.txt")
+    assert "must end in .csv, .tsv, .parquet, .feather or .npz" in refusal(
+        "predict", moons_run, "rows.npy", "--out", "out.txt"
+    )
     assert "there.csv exists already" in refusal("predict", moons_run, "rows.npy", "--out", "there.csv")
     assert (folder / "there.csv").read_text() == "mine"
 

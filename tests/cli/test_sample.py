@@ -13,7 +13,7 @@ def test_samples_depend_on_the_seed_alone(folder: Path, moons_run: Path):
     assert a == b != c
     lines = a.splitlines()
     assert len(lines) == 31
-    assert lines[0] == "x1,x2,label"
+    assert lines[0] == "x0,x1,label"
     assert {line.split(",")[2] for line in lines[1:]} == {"upper", "lower"}
 
 
@@ -41,7 +41,7 @@ def test_samples_of_integers_are_integers_and_can_be_predicted(folder: Path, dig
     ("options", "named"),
     [
         (["--label", "nothing", "--out", "s.csv"], "unknown label 'nothing'; the model has upper, lower"),
-        (["--out", "s.txt"], "--out must end in .csv or .npz, got s.txt"),
+        (["--out", "s.txt"], "--out must end in .csv, .tsv, .parquet, .feather or .npz, got s.txt"),
         (["--out", "nowhere/s.csv"], "folder nowhere of --out does not exist"),
         (["--seed", str(2**40), "--out", "s.csv"], "seed must lie between 0 and"),
         (["--temperature", "nan", "--out", "s.csv"], "--temperature must be a finite number, 0 or more, got nan"),

@@ -8,10 +8,10 @@ import pytest
 import scnf
 from tests.cli.conftest import invoke
 
-COMMANDS = ["fit", "evaluate", "predict", "sample", "reproduce", "demo", "data", "bench"]
+COMMANDS = ["fit", "evaluate", "predict", "sample", "encode", "reproduce", "demo", "data", "bench"]
 
 
-HEAVY = {"torch", "sklearn", "matplotlib", "numpy", "pydantic"}
+HEAVY = {"torch", "sklearn", "matplotlib", "numpy", "pydantic", "pyarrow", "PIL"}
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["fit", "--help"], ["reproduce", "--help"], ["data", "list", "-h"]])

@@ -7,6 +7,7 @@ import typer
 from scnf import __version__
 from scnf.cli import bench, data
 from scnf.cli.demo import demo
+from scnf.cli.encode import encode
 from scnf.cli.evaluate import evaluate
 from scnf.cli.fit import fit
 from scnf.cli.group import Command, Root
@@ -44,6 +45,7 @@ app.command(cls=Command)(fit)
 app.command(cls=Command)(evaluate)
 app.command(cls=Command)(predict)
 app.command(cls=Command)(sample)
+app.command(cls=Command)(encode)
 app.command(cls=Command)(reproduce)
 app.command(cls=Command)(demo)
 app.command(cls=Command, hidden=True)(ship)

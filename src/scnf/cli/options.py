@@ -9,6 +9,18 @@ ModelArgument = Annotated[
     Path,
     typer.Argument(metavar="RUN", help="Run folder, model file, or the name of a shipped model.", show_default=False),
 ]
+RowsArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="Rows: .csv, .tsv (also .gz), .parquet, .feather, .arrow, .npz or .npy, or a folder of images.",
+        show_default=False,
+    ),
+]
+IdOption = Annotated[
+    list[str] | None,
+    typer.Option("--id", metavar="COLUMN", help="Column of FILE to copy beside the answers (repeatable)."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 DataDirOption = Annotated[
     Path | None,

@@ -1,19 +1,12 @@
-"""What commands print: JSON for programs, tables for people, and files that are never overwritten."""
+"""What commands print: JSON for programs, tables for people."""
 
-import csv
 import json
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from scnf.errors import UserError
-
 if TYPE_CHECKING:
-    import numpy as np
     from rich.console import Console
     from rich.table import Table
 
@@ -63,6 +56,10 @@ _METRICS = {
     "nll": ("test NLL", "{:.4f} nats"),
     "bits_per_dim": ("test bits/dim", "{:.4f}"),
     "ece": ("test ECE", "{:.4f}"),
+    "ece_uncalibrated": ("before calibration", "{:.4f}"),
+    "test_labels": ("labelled test rows", "{:,}"),
+    "unknown_labels": ("labels it cannot know", "{:,}"),
+    "hidden_label_error": ("error on hidden labels", "{:.2f} %"),
     "objective": ("training objective", "{:.4f}"),
     "parameters": ("parameters", "{:,}"),
     "seconds": ("training time", "{:.1f} s"),
@@ -86,40 +83,3 @@ def _text(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {_text(inner)}" for key, inner in value.items() if inner is not None)
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def check_output(path: Path) -> None:
-    """Refuse an output file that is there already, that has no folder, or whose kind is unknown."""
-    if path.suffix.lower() not in (".csv", ".npz"):
-        raise UserError(f"--out must end in .csv or .npz, got {path}")
-    if path.exists():
-        raise UserError(f"{path} exists already; choose another --out")
-    if not path.parent.is_dir():
-        raise UserError(f"the folder {path.parent} of --out does not exist")
-
-
-def write_arrays(path: Path, arrays: Mapping[str, "np.ndarray"]) -> None:
-    """Write named arrays to an .npz file, whole or not at all."""
-    import numpy as np
-
-    with _whole(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays)
-
-
-def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write rows to a .csv file as they come, whole or not at all."""
-    with _whole(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[Path]:
-    """Give a file to write that gets its name only once it is complete."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -1,85 +1,131 @@
-"""``scnf predict``: labels, probabilities and densities for the rows of a file."""
+"""``scnf predict``: labels, probabilities and densities for the rows of a file or the images of a folder."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scnf.cli.options import JsonOption, ModelArgument, ThreadsOption, use_threads
+from scnf.cli.options import IdOption, JsonOption, ModelArgument, RowsArgument, ThreadsOption, use_threads
+from scnf.errors import UserError
 
 if TYPE_CHECKING:
-    from scnf.modelfile import Prediction
+    from scnf.files.new_rows import NewRows
+    from scnf.files.predicting import PredictedRows
+    from scnf.modelfile import TrainedModel
+    from scnf.tables import Notes
 
-_NO_LABEL = ""
+_USUAL_SHARE = 0.01
 
 
 def predict(
     run: ModelArgument,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Rows to predict: .npy, .npz or .csv.", show_default=False)
+    file: RowsArgument,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE", help="Where to write: .csv, .tsv, .parquet, .feather or .npz.", show_default=False
+        ),
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write: .csv or .npz.", show_default=False)],
+    keep: IdOption = None,
+    outliers: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Call rows outliers that are less likely than all but this share of the training rows; 0.01 if not "
+            "given.",
+            show_default=False,
+        ),
+    ] = None,
     threads: ThreadsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Predict the label, the probability of each class and the log-density of every row of a file.
+    """Predict the label, the probability of each class and the log-density of every row, and tell outliers.
 
-    [dim]scnf predict runs/m7 new.csv --out predictions.csv[/dim]
+    [dim]scnf predict runs/a new.csv --out predictions.parquet[/dim]
     """
     from scnf import load
-    from scnf.cli.output import check_output, console, print_json, rows_table
-    from scnf.data.files import read_rows
+    from scnf.cli.output import console, print_json, rows_table
+    from scnf.cli.row_progress import RowProgress
+    from scnf.cli.writing import check_output
+    from scnf.files.new_rows import open_rows
+    from scnf.files.predicting import predict_rows
 
     use_threads(threads)
-    check_output(out)
+    check_output(out, (".csv", ".tsv", ".parquet", ".feather", ".npz"))
     trained = load(run)
-    counts: Counter[str] = Counter(dict.fromkeys(trained.classes, 0))
-    predictions = trained.predict_batches(read_rows(file, trained.row_format))
-    _write(out, trained.classes, _counted(map(_without_guesses, predictions), counts))
-    rows, unlabelled = counts.total(), counts.pop(_NO_LABEL, 0)
+    lowest = _lowest_density(trained, outliers)
+    rows = open_rows(file, trained, keep or ())
+    seen = _Seen(trained.classes)
+    with RowProgress() as progress:
+        _write(out, trained, seen.counted(predict_rows(rows, lowest), progress, rows))
     if json:
-        print_json({"rows": rows, "labels": dict(counts), "unlabelled": unlabelled, "out": str(out)})
+        print_json({**seen.told(), "out": str(out), "notes": seen.sentences()})
     else:
-        console().print(rows_table(["label", "rows"], counts.items()))
-        console().print(f"{rows:,} predictions are in {out}.")
-    if unlabelled:
-        typer.echo(
-            f"{unlabelled:,} of {rows:,} rows have no label: they lie too far from all training rows to compute their "
-            "density.",
-            err=True,
-        )
+        console().print(rows_table(["label", "rows"], seen.labels.items()))
+        unusual = "" if lowest is None else f", {seen.outliers:,} of them outliers"
+        console().print(f"{seen.rows:,} predictions are in {out}{unusual}.", soft_wrap=True)
+    for sentence in seen.sentences():
+        typer.echo(f"Note: {sentence}", err=True)
 
 
-def _without_guesses(batch: "Prediction") -> "Prediction":
-    """Leave the label empty where density or probabilities overflowed: the first class would stand there by chance."""
-    import numpy as np
-
-    known = np.isfinite(batch.log_density) & np.isfinite(batch.probabilities).all(1)
-    return batch._replace(label=np.where(known, batch.label, _NO_LABEL))
-
-
-def _counted(batches: "Iterator[Prediction]", counts: Counter[str]) -> "Iterator[Prediction]":
-    for batch in batches:
-        counts.update(batch.label.tolist())
-        yield batch
+def _lowest_density(trained: "TrainedModel", share: float | None) -> float | None:
+    """Return the log-density below which rows are outliers; None for a model that cannot tell, if nobody asked."""
+    if share is None:
+        return trained.outlier_density(_USUAL_SHARE) if trained.densities else None
+    if not 0 < share < 1:
+        raise UserError(f"--outliers must lie between 0 and 1, got {share:g}")
+    return trained.outlier_density(share)
 
 
-def _write(out: Path, classes: tuple[str, ...], batches: "Iterator[Prediction]") -> None:
-    import numpy as np
+class _Seen:
+    """What is told of predictions when all of them are written."""
 
-    from scnf.cli.output import write_arrays, write_csv
+    def __init__(self, classes: tuple[str, ...]):
+        self.labels: Counter[str] = Counter(dict.fromkeys(classes, 0))
+        self.rows = self.outliers = self.unlabelled = 0
+        self.notes: Notes | None = None
 
-    if out.suffix.lower() == ".csv":
-        header = ["label", *(f"probability_{name}" for name in classes), "log_density"]
-        write_csv(out, header, (row for batch in batches for row in _rows(batch)))
+    def counted(
+        self, batches: "Iterator[PredictedRows]", progress: "Callable[[int, int], None]", rows: "NewRows"
+    ) -> "Iterator[PredictedRows]":
+        """Yield batches as they come, and count them."""
+        for batch in batches:
+            self.rows += len(batch.names)
+            known = [name for name in batch.names.tolist() if name is not None]
+            self.labels.update(known)
+            self.unlabelled += len(batch.names) - len(known)
+            self.outliers += 0 if batch.outlier is None else int(batch.outlier.sum())
+            self.notes = batch.notes if self.notes is None else self.notes.joined(batch.notes)
+            if rows.rows is not None:
+                progress(self.rows, rows.rows)
+            yield batch
+
+    def told(self) -> dict[str, object]:
+        """Return the counts."""
+        return {
+            "rows": self.rows,
+            "labels": dict(self.labels),
+            "unlabelled": self.unlabelled,
+            "outliers": self.outliers,
+        }
+
+    def sentences(self) -> list[str]:
+        """Return what people should know of the rows."""
+        sentences = [] if self.notes is None else self.notes.sentences()
+        if self.unlabelled:
+            sentences.append(
+                f"{self.unlabelled:,} of {self.rows:,} rows have no label: they lie too far from all training rows to "
+                "compute their density"
+            )
+        return sentences
+
+
+def _write(out: Path, trained: "TrainedModel", batches: "Iterator[PredictedRows]") -> None:
+    from scnf.cli.writing import write_arrays, write_tables
+
+    if out.suffix.lower() != ".npz":
+        write_tables(out, (batch.table() for batch in batches))
         return
-    label, probabilities, log_density = (np.concatenate(parts) for parts in zip(*batches, strict=True))
-    arrays = {"label": label, "probabilities": probabilities, "log_density": log_density}
-    write_arrays(out, {**arrays, "classes": np.array(classes)})
-
-
-def _rows(batch: "Prediction") -> Iterator[list[Any]]:
-    for label, probabilities, log_density in zip(*batch, strict=True):
-        yield [label, *(f"{p:.7g}" for p in probabilities), f"{log_density:.7g}"]
+    write_arrays(out, (batch.arrays() for batch in batches), {"classes": list(trained.classes)})

@@ -3,28 +3,40 @@
 import math
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from scnf.training.trial import Record
 
 _SECONDS_BETWEEN_UPDATES = 0.1
 _PLAIN_LINES = 10
 
 
-class FitProgress:
-    """Shows restart, step, loss and the time left on stderr; a few plain lines where that is no terminal."""
+def in_nats(nll: float) -> str:
+    """Return a likelihood as it is shown by default."""
+    return f"{nll:.3f} nats"
 
-    def __init__(self, steps: int, restarts: int, quiet: bool = False):
-        self.steps, self.restarts = steps, restarts
+
+class FitProgress:
+    """Shows where a fit stands on stderr, with the time left; a few plain lines where that is no terminal.
+
+    ``likelihood`` tells −log p(x) of the rows that are kept aside, which the recipe may ask for; otherwise the loss is
+    shown. Labelled rows that are trained on and told wrongly say little of new rows, so it is said which rows they are.
+    """
+
+    def __init__(self, steps: int, restarts: int, quiet: bool = False, likelihood: Callable[[float], str] = in_nats):
+        self.steps, self.restarts, self.likelihood = steps, restarts, likelihood
         self.console = Console(stderr=True, quiet=quiet, highlight=False)
         self.bar = Progress(
-            TextColumn("restart {task.fields[restart]}/{task.fields[restarts]}"),
-            BarColumn(),
-            TextColumn("step {task.fields[step]}/{task.fields[steps]}  loss {task.fields[loss]}"),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=16),
+            TextColumn("{task.fields[told]}"),
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
@@ -32,6 +44,7 @@ class FitProgress:
             disable=quiet or not self.console.is_terminal,
         )
         self.task: TaskID | None = None
+        self.last: Record | None = None
         self.updated = -math.inf
         self.printed = 0
 
@@ -50,26 +63,40 @@ class FitProgress:
         self.updated = now
         total = self.steps * self.restarts
         completed = round(done * total)
-        fields: dict[str, Any] = {
-            "restart": restart + 1,
-            "step": step,
-            "loss": "–" if math.isnan(loss) else f"{loss:.3f}",
-        }
+        where = f"step {step}/{self.steps}"
+        if self.restarts > 1:
+            where = f"start {restart + 1}/{self.restarts}  {where}"
         if self.bar.disable:
-            self._print_line(int(done * _PLAIN_LINES), fields)
+            self._print_line(int(done * _PLAIN_LINES), f"{where}  {self._told(loss)}")
         elif self.task is None:
             # Steps of an earlier session count as done, not as speed.
-            self.task = self.bar.add_task(
-                "", total=total, completed=completed, restarts=self.restarts, steps=self.steps, **fields
-            )
+            self.task = self.bar.add_task(where, total=total, completed=completed, told=self._told(loss))
         else:
-            self.bar.update(self.task, completed=completed, **fields)
+            self.bar.update(self.task, description=where, completed=completed, told=self._told(loss))
 
-    def _print_line(self, part: int, fields: dict[str, Any]) -> None:
+    def record(self, record: "Record") -> None:
+        """Take in a point of the training curve."""
+        self.last = record
+
+    def stage(self, what: str) -> None:
+        """Say what is done after the training."""
+        if self.bar.disable:
+            self.console.print(what)
+        elif self.task is not None:
+            self.bar.update(self.task, description=what, completed=self.steps * self.restarts, told="")
+
+    def _told(self, loss: float) -> str:
+        told = f"loss {'–' if math.isnan(loss) else f'{loss:.3f}'}"
+        if self.last is not None and self.last.held_out is not None:
+            told = f"kept aside {self.likelihood(self.last.held_out)}"
+        if self.last is not None and self.last.labelled_error is not None:
+            told += f"  training labels {self.last.labelled_error:.0f} % wrong"
+        return told
+
+    def _print_line(self, part: int, line: str) -> None:
         if part > self.printed:
             self.printed = part
-            restart, step, loss = fields["restart"], fields["step"], fields["loss"]
-            self.console.print(f"restart {restart}/{self.restarts}  step {step}/{self.steps}  loss {loss}")
+            self.console.print(line)
 
 
 class InterruptFlag:

@@ -1,9 +1,9 @@
-"""``scnf sample``: draw rows from a trained model."""
+"""``scnf sample``: draw rows or images from a trained model."""
 
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,10 +15,19 @@ if TYPE_CHECKING:
 
     from scnf.modelfile import TrainedModel
 
+_LABEL = "label"
+
 
 def sample(
     run: ModelArgument,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write: .csv or .npz.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE|FOLDER",
+            help="Where to write: .csv, .tsv, .parquet, .feather or .npz, or a folder for images (.png).",
+            show_default=False,
+        ),
+    ],
     n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="Number of rows.")] = 100,
     label: Annotated[
         str | None,
@@ -31,38 +40,39 @@ def sample(
     threads: ThreadsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Draw new rows and their labels from a trained model.
+    """Draw new rows and their labels from a trained model, in the columns and types of the data.
 
-    [dim]scnf sample runs/m7 -n 100 --label upper --out samples.csv[/dim]
+    [dim]scnf sample runs/a -n 100 --label melon --out samples.csv[/dim]
     """
     from scnf import load
-    from scnf.cli.output import check_output, console, print_json
+    from scnf.cli.output import console, print_json
+    from scnf.cli.writing import TABLES, check_output
 
     if not math.isfinite(temperature):  # NaN slips through the option's own limit
         raise UserError(f"--temperature must be a finite number, 0 or more, got {temperature}")
     use_threads(threads)
-    check_output(out)
     trained = load(run)
+    may_be_folder = len(trained.model.shape) == 3 and trained.model.shape[0] in (1, 3)
+    if not (may_be_folder and not out.suffix and not out.exists()):
+        check_output(out, (*TABLES, ".npz"))
     _write(out, trained, trained.sample_batches(n, label, temperature, seed))
     if json:
         print_json({"rows": n, "label": label, "temperature": temperature, "seed": seed, "out": str(out)})
     else:
-        console().print(f"{n:,} samples are in {out}.")
+        console().print(f"{n:,} samples are in {out}.", soft_wrap=True)
 
 
-def _write(out: Path, trained: "TrainedModel", batches: "Iterator[tuple[np.ndarray, np.ndarray]]") -> None:
+def _write(out: Path, trained: "TrainedModel", batches: "Iterator[tuple[object, np.ndarray]]") -> None:
     import numpy as np
 
-    from scnf.cli.output import write_arrays, write_csv
+    from scnf.cli.writing import write_arrays, write_tables
+    from scnf.files.sampling import sampled_table, write_image_folder
+    from scnf.tables import Table
 
-    if out.suffix.lower() == ".csv":
-        header = [*(f"x{i + 1}" for i in range(trained.model.dimensions)), "label"]
-        write_csv(out, header, (row for x, labels in batches for row in _rows(x, labels)))
-        return
-    x, labels = (np.concatenate(parts) for parts in zip(*batches, strict=True))
-    write_arrays(out, {"x": x, "label": labels})
-
-
-def _rows(x: "np.ndarray", labels: "np.ndarray") -> Iterator[list[Any]]:
-    for row, label in zip(x.reshape(len(x), -1), labels, strict=True):
-        yield [*(f"{value:.7g}" for value in row), label]
+    if not out.suffix:
+        write_image_folder(out, trained, batches)  # type: ignore[arg-type]
+    elif out.suffix.lower() != ".npz":
+        write_tables(out, (sampled_table(trained, x, names) for x, names in batches))
+    else:
+        arrays = ({"x": x.to_array() if isinstance(x, Table) else np.asarray(x), _LABEL: names} for x, names in batches)
+        write_arrays(out, arrays)

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 
 from scnf.estimator.inputs import Inputs
-from scnf.evaluation.calibration import calibrated_temperature
+from scnf.fitting import fit_model
 from scnf.modelfile import TrainedModel
 from scnf.recipes import Recipe, load_recipe
 from scnf.recipes.choose import choose_recipe
 from scnf.recipes.load import with_overrides
-from scnf.training import TrainingData, fit
+from scnf.training import TrainingData
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,20 @@ def fit_rows(inputs: Inputs, codes: np.ndarray, classes: tuple[str, ...], seed: 
     recipe = recipe_for(data, settings)
     say: Callable[[str], None] = print if settings.verbose else lambda text: None
     say(f"{len(codes)} rows, {int((codes >= 0).sum())} with a label of {len(classes)} classes; recipe {recipe.name}")
-    fitted = fit(recipe, data, seed, on_step=_progress(say, recipe))
-    temperature = calibrated_temperature(fitted.model, recipe, data, seed) if settings.calibrate else 1.0
-    say(f"{fitted.seconds:.0f} seconds, {sum(fitted.steps)} steps, temperature {temperature:.2f}")
     told = {"rows": len(codes), "labels": int((codes >= 0).sum())}
-    model = TrainedModel(fitted.model, recipe, classes, levels, told, inputs.table, temperature)
+    done = fit_model(
+        recipe,
+        data,
+        inputs.given,
+        classes,
+        seed,
+        inputs.table,
+        told,
+        settings.calibrate,
+        on_step=_progress(say, recipe),
+    )
+    model, fitted = done.model, done.training
+    say(f"{fitted.seconds:.0f} seconds, {sum(fitted.steps)} steps, temperature {model.temperature:.2f}")
     return FittedRows(model, [asdict(record) for record in fitted.history])
 
 

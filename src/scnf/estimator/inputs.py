@@ -16,13 +16,15 @@ from scnf.tables import Table, TableEncoder, TableSchema
 class Inputs:
     """What X is: the columns of a table or the format of images, what kind of frame it came as, and its rows.
 
-    ``rows`` ``[N, ...]`` are those of training, as the model takes them; nothing that is learned keeps them.
+    ``rows`` ``[N, ...]`` are those of training, as the model takes them, and ``given`` the same as a table or images;
+    nothing that is learned keeps them.
     """
 
     table: TableSchema | None
     images: ImageFormat | None
     frame: str  # "", "pandas" or "polars"
     rows: torch.Tensor | None = None
+    given: Any = None
 
     @classmethod
     def learned_from(cls, estimator: Any, X: Any, y: Any) -> "Inputs":
@@ -32,11 +34,12 @@ class Inputs:
             _check_length(X, y)
             images = ImageFormat.of(X)
             estimator.n_features_in_ = int(np.prod(images.shape))
-            return cls(None, images, "", torch.from_numpy(images.to_rows(X)))
+            given = images.to_rows(X)
+            return cls(None, images, "", torch.from_numpy(given), given)
         table = _table_of(estimator, X, y, reset=True)
         encoder = TableEncoder.fit(table)
         # Whole numbers and names are dequantised once: a seed for all fits, as for images.
-        return cls(encoder.schema, None, frame_kind(X), torch.from_numpy(encoder.encode(table, seed=0)))
+        return cls(encoder.schema, None, frame_kind(X), torch.from_numpy(encoder.encode(table, seed=0)), table)
 
     def read(self, estimator: Any, X: Any) -> Any:
         """Return X as ``TrainedModel.log_joint`` takes it: a table, or images of whole numbers."""
@@ -63,7 +66,7 @@ class Inputs:
 
     def without_rows(self) -> "Inputs":
         """Return the same without the rows of training."""
-        return replace(self, rows=None)
+        return replace(self, rows=None, given=None)
 
 
 def frame_kind(X: Any) -> str:

@@ -14,24 +14,26 @@ from scnf.estimator.labels import LabelType, classes_from, type_of
 from scnf.modelfile import TrainedModel, load
 from scnf.tensorfile import FileFormatError
 
-_KEY = "estimator"
+KEY = "estimator"
 
 
-class _Images(BaseModel):
+class ImageNotes(BaseModel):
+    """What images looked like before they became rows of a model."""
+
     model_config = ConfigDict(strict=True, extra="forbid")
 
     shape: Annotated[list[int], Field(min_length=2, max_length=3)]
     shares: bool
 
 
-class _Notes(BaseModel):
+class EstimatorNotes(BaseModel):
     """What an estimator knows beside its model."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
     label_type: LabelType
     frame: str = ""
-    images: _Images | None = None
+    images: ImageNotes | None = None
     history: list[dict[str, float | int | None]] = []
     unlabeled: bool | int | float | str | None = -1
 
@@ -41,7 +43,7 @@ class Saved:
     """A model whose ``data`` hold an estimator's notes."""
 
     model: TrainedModel
-    notes: _Notes
+    notes: EstimatorNotes
 
     @classmethod
     def of(cls, estimator: Any) -> "Saved":
@@ -49,9 +51,9 @@ class Saved:
         inputs: Inputs = estimator._inputs
         images = None
         if inputs.images is not None:
-            images = _Images(shape=list(inputs.images.shape), shares=inputs.images.shares)
+            images = ImageNotes(shape=list(inputs.images.shape), shares=inputs.images.shares)
         unlabeled = estimator.unlabeled
-        notes = _Notes(
+        notes = EstimatorNotes(
             label_type=type_of(estimator.classes_),
             frame=inputs.frame,
             images=images,
@@ -59,16 +61,16 @@ class Saved:
             unlabeled=unlabeled.item() if isinstance(unlabeled, np.generic) else unlabeled,
         )
         model: TrainedModel = estimator.model_
-        return cls(replace(model, data={**model.data, _KEY: notes.model_dump(mode="json")}), notes)
+        return cls(replace(model, data={**model.data, KEY: notes.model_dump(mode="json")}), notes)
 
     @classmethod
     def read(cls, path: str | Path) -> "Saved":
         """Return what a file holds; a model that no estimator has saved is refused."""
         model = load(path)
-        if _KEY not in model.data:
+        if KEY not in model.data:
             raise UserError(f"{path} holds a model, but none of an SCNFClassifier; scnf.load reads it")
         try:
-            notes = _Notes.model_validate(model.data[_KEY])
+            notes = EstimatorNotes.model_validate(model.data[KEY])
         except ValidationError as error:
             raise FileFormatError(
                 f"{path} is damaged: {error.errors()[0]['loc'][0]} of its estimator is wrong"
@@ -81,7 +83,7 @@ class Saved:
         """Make an estimator, fresh from its constructor, the one that was saved."""
         notes, model = self.notes, self.model
         empty.set_params(unlabeled=notes.unlabeled, recipe=model.recipe)
-        empty.model_ = replace(model, data={key: value for key, value in model.data.items() if key != _KEY})
+        empty.model_ = replace(model, data={key: value for key, value in model.data.items() if key != KEY})
         empty.history_ = notes.history
         empty.classes_ = classes_from(model.classes, notes.label_type)
         images = None

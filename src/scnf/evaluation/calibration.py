@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -38,13 +39,12 @@ def temperature_for(log_joint: Tensor, accuracy: float) -> float:
     return math.exp((low + high) / 2)
 
 
-def calibrated_temperature(model: SemiConditionalFlow, recipe: Recipe, data: TrainingData, seed: int) -> float:
+def calibrated_temperature(model: SemiConditionalFlow, data: TrainingData, right: int, told: int) -> float:
     """Return the temperature at which a model is as sure of rows without a label as it is right on hidden labels.
 
-    The hidden labels are few, so what they say is weighed against what the model says of itself, which counts as much
-    as 30 of them.
+    ``right`` of ``told`` is what ``cross_fitted_answers`` returned. The hidden labels are few, so what they say is
+    weighed against what the model says of itself, which counts as much as 30 of them.
     """
-    right, told = cross_fitted_answers(recipe, data, seed)
     if not told:
         return 1.0
     rows = data.excerpt(_ROWS)
@@ -63,7 +63,8 @@ def cross_fitted_answers(recipe: Recipe, data: TrainingData, seed: int) -> tuple
     spec = recipe.training
     starts_well = spec.start != "labels"
     folds = _FOLDS_OF_STARTS if starts_well else _FOLDS_OF_RUNS
-    short = {"n_init": 1, "steps": 1 if starts_well else max(spec.steps // folds, 1), "max_minutes": None}
+    steps = 1 if starts_well else max(spec.steps // folds, 1)
+    short: dict[str, Any] = {"n_init": 1, "steps": steps, "max_minutes": None}
     short |= {"learning_rate": 1e-12, "holdout": 0.0, "patience": None} if starts_well else {}
     recipe = recipe.model_copy(update={"training": spec.model_copy(update=short)})
     labelled = (data.y >= 0).nonzero()[:, 0]

@@ -41,6 +41,11 @@ def mean_nll(log_joint: Tensor) -> float:
     return -float(log_joint.double().logsumexp(1).mean())
 
 
+def bits_per_dim(nll: float, dimensions: int) -> float:
+    """Return −log p(x) in bits for each component of x, from a row's nats."""
+    return nll / (dimensions * math.log(2))
+
+
 def rows_in_a_batch(dimensions: int) -> int:
     """Return how many rows of so many values go through a model at a time."""
     return min(_MOST_ROWS, max(_MOST_VALUES // dimensions, 1))
@@ -92,5 +97,5 @@ def evaluate(
         "ece": expected_calibration_error(log_joint, y),
     }
     if levels is not None:
-        metrics["bits_per_dim"] = nll / (model.dimensions * math.log(2))
+        metrics["bits_per_dim"] = bits_per_dim(nll, model.dimensions)
     return metrics

@@ -9,7 +9,7 @@ import torch
 from scnf.errors import UserError
 from scnf.evaluation.records import finite, write_record
 from scnf.evaluation.trained import describe
-from scnf.fitting import OnStage, fit_model
+from scnf.fitting import FittedModel, OnStage, fit_model
 from scnf.modelfile import MODEL_FILE, TrainedModel
 from scnf.recipes import Recipe
 from scnf.recipes.build import build_model
@@ -79,7 +79,7 @@ class Run:
     ) -> dict[str, Any]:
         """Train from the start or from the last checkpoint, write the results and return the metrics."""
         data = self.data
-        trained, fitted = fit_model(
+        done = fit_model(
             self.recipe,
             data.training(),
             data.training_rows(),
@@ -87,7 +87,8 @@ class Run:
             data.seed,
             data.table,
             data.told(),
-            on_stage=on_stage,
+            data.calibrated,
+            on_stage,
             checkpoint=self.path / CHECKPOINT_FILE,
             resume=True,
             on_step=on_step,
@@ -95,12 +96,14 @@ class Run:
             checkpoint_seconds=checkpoint_seconds,
             devices=devices,
         )
+        trained, fitted = done.model, done.training
         trained.save(self.path / MODEL_FILE)
         write_record(self.path / HISTORY_FILE, finite({"history": [asdict(record) for record in fitted.history]}))
         metrics = finite(
             {
                 **describe(trained),
                 **data.measure(trained),
+                **_on_hidden_labels(done),
                 "objective": min(fitted.objectives),
                 "objectives": fitted.objectives,
                 "steps": fitted.steps,
@@ -117,6 +120,12 @@ class Run:
         """Remove what a finished run needs no more, and what a kill left half-written."""
         for path in [self.path / CHECKPOINT_FILE, *self.path.glob("*.partial")]:
             path.unlink(missing_ok=True)
+
+
+def _on_hidden_labels(done: FittedModel) -> dict[str, float]:
+    if not done.told:
+        return {}
+    return {"hidden_labels": done.told, "hidden_label_error": 100 * (1 - done.right / done.told)}
 
 
 def check_fit(recipe: Recipe, data: RunData, devices: int = 1) -> None:

@@ -16,7 +16,7 @@ class ArrayFile(TableFile):
 
     def __init__(self, path: Path):
         super().__init__(path)
-        self._x, self._y = _load(path)
+        self._x, self._y = load_arrays(path)
         if self._x.ndim != 2:
             found = "×".join(map(str, self._x.shape)) or "a single number"
             raise UserError(f"{path} has the shape {found}, but a table has rows and columns (n×columns)")
@@ -50,7 +50,10 @@ class ArrayFile(TableFile):
         return Table(columns, False, unusable, str(self.path), start)
 
 
-def _load(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+def load_arrays(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the rows in a file and, if an .npz file has them, their labels; an .npy file is read as it is needed."""
+    if not path.is_file():
+        raise UserError(f"{path} does not exist" if not path.exists() else f"{path} is not a file")
     if not path.stat().st_size:
         raise UserError(f"{path} is empty")
     with path.open("rb") as file:

@@ -21,6 +21,17 @@ class Notes:
     unseen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     changed: tuple[str, ...] = ()
 
+    def joined(self, other: "Notes") -> "Notes":
+        """Return what was passed over in two tables."""
+        unseen = {
+            name: tuple(sorted({*self.unseen.get(name, ()), *other.unseen.get(name, ())}))
+            for name in {**self.unseen, **other.unseen}
+        }
+        extra, changed = (
+            tuple(dict.fromkeys(both)) for both in (self.extra + other.extra, self.changed + other.changed)
+        )
+        return Notes(extra, unseen, changed)
+
     def sentences(self) -> list[str]:
         """Return one sentence for each kind of thing that was passed over."""
         lines = [

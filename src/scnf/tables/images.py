@@ -30,21 +30,27 @@ def read_image_folder(
     All images must have one size, unless ``size`` (height, width) says to which they are stretched, and be all grey or
     all in colour, unless ``color`` says what they become.
     """
+    if size is not None and min(size) < 1:
+        raise UserError(f"a size is a height and a width of at least 1 pixel, got {size[0]}×{size[1]}")
+    files, labels = list_image_folder(folder)
+    first = read_image(files[0], size, color)
+    images = np.empty((len(files), *first.shape), dtype=np.uint8)
+    for index, file in enumerate(files):
+        image = read_image(file, size, color)
+        _check_alike(file, image, files[0], first)
+        images[index] = image
+    return ImageFolder(images, labels, files)
+
+
+def list_image_folder(folder: str | Path) -> tuple[list[Path], np.ndarray]:
+    """Return the image files of a folder, in order of name, and the names of their classes ``[N]``."""
     folder = Path(folder)
     if not folder.is_dir():
         raise UserError(f"{folder} does not exist" if not folder.exists() else f"{folder} is not a folder")
-    if size is not None and min(size) < 1:
-        raise UserError(f"a size is a height and a width of at least 1 pixel, got {size[0]}×{size[1]}")
     files, labels = _find(folder)
-    first = _read(files[0], size, color)
-    images = np.empty((len(files), *first.shape), dtype=np.uint8)
-    for index, file in enumerate(files):
-        image = _read(file, size, color)
-        _check_alike(file, image, files[0], first)
-        images[index] = image
     y = np.empty(len(labels), dtype=object)
     y[:] = labels
-    return ImageFolder(images, y, files)
+    return files, y
 
 
 def _find(folder: Path) -> tuple[list[Path], list[str | None]]:
@@ -81,8 +87,8 @@ def _images_in(folder: Path) -> list[Path]:
     return [path for path in _visible(folder) if path.is_file() and path.suffix.lower() in _ENDINGS]
 
 
-def _read(path: Path, size: tuple[int, int] | None, color: bool | None) -> np.ndarray:
-    """Return one image ``[C, H, W]``."""
+def read_image(path: Path, size: tuple[int, int] | None = None, color: bool | None = None) -> np.ndarray:
+    """Return one image ``[C, H, W]`` in uint8, stretched or made grey or coloured if that is asked for."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)

@@ -1,0 +1,80 @@
+"""Predictions for the rows of a file, as they are written."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from scnf.errors import UserError
+from scnf.files.new_rows import NewRows
+from scnf.files.notes import Labels
+from scnf.tables import Notes, Table
+
+
+@dataclass(frozen=True)
+class PredictedRows:
+    """A batch of predictions: names of labels ``[N]``, None where the density overflowed, and what goes with them."""
+
+    kept: dict[str, np.ndarray]
+    names: np.ndarray
+    labels: np.ndarray
+    classes: tuple[str, ...]
+    probabilities: np.ndarray
+    log_density: np.ndarray
+    outlier: np.ndarray | None
+    notes: Notes
+
+    def table(self) -> Table:
+        """Return them as columns."""
+        shares = {
+            f"probability_{name}": self.probabilities[:, k].astype(np.float32) for k, name in enumerate(self.classes)
+        }
+        own = {"label": self.labels, **shares, "log_density": self.log_density.astype(np.float32)}
+        if self.outlier is not None:
+            own["outlier"] = self.outlier
+        if taken := [name for name in self.kept if name in own]:
+            raise UserError(f"column {taken[0]!r} cannot go through (--id): predictions have a column of that name")
+        return Table({**self.kept, **own})
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return them as arrays, the probabilities side by side."""
+        names = np.array(["" if name is None else name for name in self.names.tolist()], dtype=str)
+        arrays = {"label": names, "probabilities": self.probabilities, "log_density": self.log_density}
+        if self.outlier is not None:
+            arrays["outlier"] = self.outlier
+        kept = {name: values.astype(str) if values.dtype == object else values for name, values in self.kept.items()}
+        return {**arrays, **kept}
+
+
+def _where_known(names: np.ndarray, known: np.ndarray) -> np.ndarray:
+    found = names.astype(object)
+    found[~known] = None
+    return found
+
+
+def predict_rows(rows: NewRows, lowest: float | None = None) -> Iterator[PredictedRows]:
+    """Yield predictions batch by batch; rows with a log-density below ``lowest`` are outliers."""
+    labels = Labels.of(rows.trained)
+    waiting = []
+
+    def passed_on() -> Iterator[object]:
+        for batch in rows.batches():
+            waiting.append(batch)
+            yield batch.x
+
+    for told in rows.trained.predict_batches(passed_on()):
+        batch = waiting.pop()
+        # The first class would stand there by chance.
+        known = np.isfinite(told.log_density) & np.isfinite(told.probabilities).all(1)
+        # What overflowed is as far out as can be.
+        outlier = None if lowest is None else ~(told.log_density >= lowest)
+        yield PredictedRows(
+            batch.kept,
+            _where_known(told.label, known),
+            labels.column(told.label, known),
+            rows.trained.classes,
+            told.probabilities,
+            told.log_density,
+            outlier,
+            batch.notes,
+        )
