@@ -64,7 +64,7 @@ class Batches:
         # Geometric: every stretch of the decay takes off the same factor.
         return float(start * (end / start) ** (progress / self.spec.labelled_decay))
 
-    def _all_rows(self, step: int) -> Tensor:
+    def rows(self, step: int) -> Tensor:
         """Return this step's rows, the labelled ones first."""
         return torch.cat([self._rows(pool, step) for pool, count in self.counts.items() if count])
 
@@ -89,7 +89,7 @@ class Batches:
 
     def __call__(self, step: int, progress: float | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """Return x ``[B, ...]``, y ``[B]`` and weights ``[B]`` of a step; progress goes by the steps if not given."""
-        rows = self._all_rows(step)
+        rows = self.rows(step)
         weight = self.labelled_weight(step / self.spec.steps if progress is None else progress)
         labelled, hidden = self.counts["labelled"], self.counts["hidden"]
         weights = torch.empty(labelled + hidden)
@@ -103,7 +103,7 @@ class Batches:
         starts = {"labelled": 0, "hidden": self.counts["labelled"]}
         places = torch.cat([torch.arange(starts[pool], starts[pool] + count) for pool, count in counts.items()])
         generator = _seeded(self.seed, step, 3)
-        moved = altered(self.x[self._all_rows(step)[places]], spec.augment, generator)
+        moved = altered(self.x[self.rows(step)[places]], spec.augment, generator)
         return self._values(moved, generator), places
 
     def _values(self, x: Tensor, generator: torch.Generator) -> Tensor:

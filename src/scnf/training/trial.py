@@ -18,6 +18,7 @@ from scnf.recipes.schema import Recipe, TrainingSpec
 from scnf.training.check import check_training
 from scnf.training.data import TrainingData
 from scnf.training.ema import WeightAverage
+from scnf.training.graph import spread_labels
 from scnf.training.guess import start_rows
 from scnf.training.held_out import HeldOut
 from scnf.training.losses import classification_loss, consistency_loss, em_nll, marginal_nll
@@ -50,13 +51,21 @@ class Record:
 
 
 def training_objective(
-    log_joint: Tensor, y: Tensor, weights: Tensor, spec: TrainingSpec, labelled: int | None = None
+    log_joint: Tensor,
+    y: Tensor,
+    weights: Tensor,
+    spec: TrainingSpec,
+    labelled: int | None = None,
+    log_resp: Tensor | None = None,
 ) -> Tensor:
     """Return the scalar to minimise: the weighted likelihood objective and, if asked for, L_clf over labelled rows.
 
-    ``labelled`` counts the labelled rows of the whole batch, where these are only a part of it.
+    ``labelled`` counts the labelled rows of the whole batch, where these are only a part of it. ``log_resp``, if it is
+    given, stands in for the log posterior of rows without a label.
     """
-    if spec.objective == "em":
+    if log_resp is not None:
+        nll = em_nll(log_joint, log_resp, y)
+    elif spec.objective == "em":
         nll = em_nll(log_joint, log_joint.log_softmax(1), y)
     else:
         nll = marginal_nll(log_joint, y)
@@ -120,6 +129,7 @@ class Trial:
         self._sums = [0.0, 0.0, 0.0]
         self._wrong_of_labelled = [0.0, 0.0]
         self._bad_in_a_row = 0
+        self._guess: Tensor | None = None
 
     @property
     def progress(self) -> float:
@@ -190,11 +200,11 @@ class Trial:
     def _loss(self, progress: float) -> tuple[Tensor, Tensor]:
         """Return this process's part of the loss of a batch, and which of its labelled rows are told wrongly."""
         x, y, weights = self.fabric.to_device(self._own_part(self.batches(self.step, progress)))
-        labelled = self.batches.counts["labelled"]
+        labelled, guess = self.batches.counts["labelled"], self._log_guess(progress)
         consistency = self.spec.consistency
         if consistency is None or progress <= consistency.start:
             log_joint = self.module(x)
-            return training_objective(log_joint, y, weights, self.spec, labelled), _wrong(log_joint, y)
+            return training_objective(log_joint, y, weights, self.spec, labelled, guess), _wrong(log_joint, y)
         copies, places = self.batches.copies(self.step, consistency)
         own = places % self.processes == self.rank
         taught, places = self.fabric.to_device((copies[own], places[own] // self.processes))
@@ -204,8 +214,18 @@ class Trial:
             log_joint[places], of_copies, y[places], consistency.temperature, consistency.confidence
         )
         weight = consistency.weight * min(1.0, (progress - consistency.start) / _CONSISTENCY_GROWS)
-        loss = training_objective(log_joint, y, weights, self.spec, labelled) + weight * each.sum() / len(copies)
-        return loss, _wrong(log_joint, y)
+        loss = training_objective(log_joint, y, weights, self.spec, labelled, guess)
+        return loss + weight * each.sum() / len(copies), _wrong(log_joint, y)
+
+    def _log_guess(self, progress: float) -> Tensor | None:
+        """Return the log of what the graph guesses of this process's rows, while it stands in for their posterior."""
+        if progress >= self.spec.guess:
+            return None
+        if self._guess is None:
+            # The same in all processes and after a stop, so it is kept nowhere.
+            self._guess = spread_labels(self.data.x, self.data.y, self.data.classes)
+        own = self._guess[self.batches.rows(self.step)][self.rank :: self.processes]
+        return self.fabric.to_device(own.log())
 
     def _own_part(self, batch: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, ...]:
         """Return this process's rows: each Nth of N processes, since the labelled ones stand first."""

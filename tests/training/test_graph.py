@@ -1,0 +1,47 @@
+import torch
+
+from scnf.recipes import TrainingSpec
+from scnf.training import fit
+from scnf.training.graph import spread_labels
+from scnf.training.trial import training_objective
+from tests.helpers import blobs, same_weights, small_recipe
+
+DATA = blobs(rows=200, labelled=4)
+TRUTH = torch.arange(200) % 2
+
+
+def test_labels_spread_to_the_rows_around_them():
+    guess = spread_labels(DATA.x, DATA.y, 3)
+    torch.testing.assert_close(guess.sum(1), torch.ones(200))
+    assert torch.equal(guess.argmax(1), TRUTH)
+    assert bool((guess[:, 2] == 0).all())  # a class without a label gets nothing
+
+
+def test_a_row_that_no_label_reaches_is_of_all_classes_alike():
+    x = torch.cat([torch.randn(20, 2), torch.randn(20, 2) + 1000])
+    y = torch.full((40,), -1)
+    y[0] = 1
+    guess = spread_labels(x, y, 4)
+    torch.testing.assert_close(guess[20:], torch.full((20, 4), 0.25))
+    torch.testing.assert_close(guess[:20], torch.tensor([0.0, 1.0, 0.0, 0.0]).expand(20, 4))
+
+
+def test_two_rows_are_neighbours():
+    guess = spread_labels(torch.tensor([[0.0], [1.0]]), torch.tensor([0, -1]), 2)
+    torch.testing.assert_close(guess, torch.tensor([[1.0, 0.0], [1.0, 0.0]]))
+
+
+def test_a_guess_stands_in_for_the_posterior():
+    log_joint, weights = torch.tensor([[-1.0, -3.0], [-1.0, -3.0]]), torch.tensor([0.5, 0.5])
+    guess = torch.tensor([[0.5, 0.5], [0.25, 0.75]]).log()
+    loss = training_objective(log_joint, torch.tensor([0, -1]), weights, TrainingSpec(), log_resp=guess)
+    torch.testing.assert_close(loss, torch.tensor(0.5 * 1.0 + 0.5 * (0.25 * 1.0 + 0.75 * 3.0)))
+
+
+def test_the_guess_counts_for_its_part_of_the_run_alone():
+    def trained(guess: float):
+        return fit(small_recipe(guess=guess, steps=4), DATA).model
+
+    assert not same_weights(trained(0.5), trained(0.0))
+    assert not same_weights(trained(0.5), trained(1.0))
+    assert same_weights(trained(0.5), trained(0.3))  # the steps begin at 0, 1/4, 2/4 and 3/4 of the run
