@@ -11,6 +11,7 @@ from scnf.cli.encode import encode
 from scnf.cli.evaluate import evaluate
 from scnf.cli.fit import fit
 from scnf.cli.group import Command, Root
+from scnf.cli.info import info
 from scnf.cli.predict import predict
 from scnf.cli.reproduce import reproduce
 from scnf.cli.sample import sample
@@ -46,6 +47,7 @@ app.command(cls=Command)(evaluate)
 app.command(cls=Command)(predict)
 app.command(cls=Command)(sample)
 app.command(cls=Command)(encode)
+app.command(cls=Command)(info)
 app.command(cls=Command)(reproduce)
 app.command(cls=Command)(demo)
 app.command(cls=Command, hidden=True)(ship)

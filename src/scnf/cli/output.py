@@ -57,6 +57,7 @@ _METRICS = {
     "bits_per_dim": ("test bits/dim", "{:.4f}"),
     "ece": ("test ECE", "{:.4f}"),
     "ece_uncalibrated": ("before calibration", "{:.4f}"),
+    "test_rows": ("test rows", "{:,}"),
     "test_labels": ("labelled test rows", "{:,}"),
     "unknown_labels": ("labels it cannot know", "{:,}"),
     "hidden_label_error": ("error on hidden labels", "{:.2f} %"),

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from scnf.modelfile import TrainedModel
-
-_LABEL = "label"
 
 
 def sample(
@@ -62,17 +60,13 @@ def sample(
         console().print(f"{n:,} samples are in {out}.", soft_wrap=True)
 
 
-def _write(out: Path, trained: "TrainedModel", batches: "Iterator[tuple[object, np.ndarray]]") -> None:
-    import numpy as np
-
+def _write(out: Path, trained: "TrainedModel", batches: "Iterator[tuple[Any, np.ndarray]]") -> None:
     from scnf.cli.writing import write_arrays, write_tables
-    from scnf.files.sampling import sampled_table, write_image_folder
-    from scnf.tables import Table
+    from scnf.files.sampling import sampled_array, sampled_table, write_image_folder
 
     if not out.suffix:
-        write_image_folder(out, trained, batches)  # type: ignore[arg-type]
+        write_image_folder(out, trained, batches)
     elif out.suffix.lower() != ".npz":
         write_tables(out, (sampled_table(trained, x, names) for x, names in batches))
     else:
-        arrays = ({"x": x.to_array() if isinstance(x, Table) else np.asarray(x), _LABEL: names} for x, names in batches)
-        write_arrays(out, arrays)
+        write_arrays(out, ({"x": sampled_array(x), "label": names} for x, names in batches))

@@ -1,7 +1,7 @@
 """``SCNFClassifier``: the model as a scikit-learn estimator."""
 
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -14,11 +14,9 @@ from scnf.estimator.fitting import Settings, fit_rows
 from scnf.estimator.inputs import Inputs
 from scnf.estimator.labels import names_of, read_labels
 from scnf.estimator.saving import Saved
-from scnf.evaluation.metrics import rows_in_a_batch
+from scnf.latents import Latent, check_latent, latents_of
 from scnf.modelfile import TrainedModel, from_bytes
 from scnf.recipes import Recipe
-
-Latent = Literal["z_f", "z_h", "all"]
 
 
 class SCNFClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -125,26 +123,13 @@ class SCNFClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type:
         z_h needs to know the label of each row; without y it is the predicted one.
         """
         check_is_fitted(self)
-        _check_latent(latent)
-        rows = self._rows(X)
-        parts = []
-        with torch.no_grad():
-            labels = self._codes(y, len(rows)) if latent == "z_h" else None
-            if latent == "z_h" and labels is None:
-                labels = self._log_joint(X).argmax(1)
-            for start in range(0, len(rows), size := rows_in_a_batch(self.model_.model.dimensions)):
-                x = rows[start : start + size]
-                if labels is not None:
-                    parts.append(self.model_.exact.obfuscate(x, labels[start : start + size]))
-                else:
-                    z_f, z_aux, _ = self.model_.exact.encode(x)
-                    parts.append(z_f if latent == "z_f" else torch.cat([z_aux, z_f], dim=1))
-        return torch.cat(parts).numpy()
+        x = self._inputs.read(self, X)
+        return latents_of(self.model_, x, latent, self._codes(y, len(x)) if latent == "z_h" else None).numpy()
 
     def inverse_transform(self, Z: Any, y: Any = None, latent: Latent = "z_f") -> Any:
         """Return the rows of latents; those that were left out are taken at their mean, 0. z_h needs y."""
         check_is_fitted(self)
-        _check_latent(latent)
+        check_latent(latent)
         model = self.model_.exact
         z = torch.as_tensor(np.asarray(Z), dtype=torch.float64)
         width = model.dimensions if latent == "all" else model.conditional.features
@@ -210,9 +195,6 @@ class SCNFClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type:
         log_joint = self._log_joint(X)
         return (log_joint / self.model_.temperature).log_softmax(1)
 
-    def _rows(self, X: Any) -> torch.Tensor:
-        return self.model_.rows(self._inputs.read(self, X))
-
     def _code(self, label: Any) -> int:
         known = np.flatnonzero(self.classes_ == label)
         if len(known) != 1:
@@ -226,8 +208,3 @@ class SCNFClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type:
         if labels.shape != (rows,):
             raise UserError(f"y must hold one label for each of {rows} rows, got shape {labels.shape}")
         return torch.tensor([self._code(label) for label in labels.tolist()], dtype=torch.int64)
-
-
-def _check_latent(latent: str) -> None:
-    if latent not in ("z_f", "z_h", "all"):
-        raise UserError(f"latent must be 'z_f', 'z_h' or 'all', got {latent!r}")

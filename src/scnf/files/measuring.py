@@ -1,15 +1,32 @@
 """The metrics of a model on rows of people's own files."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import torch
 
 from scnf.errors import UserError
-from scnf.evaluation.metrics import bits_per_dim, error_percent, expected_calibration_error, mean_nll
-from scnf.files.notes import UNKNOWN
+from scnf.evaluation.metrics import OnRows, bits_per_dim, error_percent, expected_calibration_error, mean_nll
+from scnf.files.new_rows import NewRows
+from scnf.files.notes import UNKNOWN, Labels
 from scnf.modelfile import TrainedModel
+
+
+def measure_rows(rows: NewRows, on_rows: OnRows = lambda done, total: None) -> dict[str, Any]:
+    """Return the same metrics for the rows of a file that was opened with its labels."""
+    labels, done = Labels.of(rows.trained), 0
+
+    def batches() -> Iterator[tuple[Any, np.ndarray]]:
+        nonlocal done
+        for batch in rows.batches():
+            assert batch.labels is not None
+            yield batch.x, labels.codes(batch.labels)
+            done += len(batch.labels)
+            if rows.rows is not None:
+                on_rows(done, rows.rows)
+
+    return measure(rows.trained, batches())
 
 
 def measure(trained: TrainedModel, batches: Iterable[tuple[Any, np.ndarray]]) -> dict[str, Any]:

@@ -23,6 +23,15 @@ def sampled_table(trained: TrainedModel, x: Any, names: np.ndarray) -> Table:
     return Table({**rows.columns, target_of(trained) or _LABEL: labels})
 
 
+def sampled_array(x: Any) -> np.ndarray:
+    """Return rows as one array; a table with names in it has none."""
+    if not isinstance(x, Table):
+        return np.asarray(x)
+    if texts := [name for name, values in x.columns.items() if values.dtype == object]:
+        raise UserError(f"an .npz file holds numbers, but column {texts[0]!r} holds names; choose .csv or .parquet")
+    return x.to_array()
+
+
 def write_image_folder(path: Path, trained: TrainedModel, batches: Iterable[tuple[np.ndarray, np.ndarray]]) -> None:
     """Write images ``[B, C, H, W]`` to ``path/class/number.png``, all of them or none."""
     from PIL import Image  # noqa: PLC0415 (slow to import)

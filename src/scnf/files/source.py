@@ -82,6 +82,24 @@ class FileSource(_Strict):
         """Return the marks of all files."""
         return [mark for mark in (self.rows, self.test) if mark is not None]
 
+    def arguments(self) -> list[str]:
+        """Return what ``scnf fit`` is to be told to learn from the same files in the same way."""
+        given = [str(self.rows.place)] if self.kind == "table" else ["--image-folder", str(self.rows.place)]
+        options = {
+            "--target": self.target,
+            "--unlabeled": self.unlabeled,
+            "--image-size": None if self.image_size is None else f"{self.image_size[0]}x{self.image_size[1]}",
+            "--test": None if self.test is None else str(self.test.place),
+            "--test-share": None if self.test_share is None else f"{self.test_share:g}",
+            "--seed": str(self.seed),
+        }
+        given += [word for name, value in options.items() if value is not None for word in (name, value)]
+        given += [word for name in self.ignored for word in ("--ignore", name)]
+        given += [word for name, kind in self.kinds.items() for word in ("--kind", f"{name}={kind}")]
+        if self.image_color is not None:
+            given.append("--image-color" if self.image_color else "--image-grey")
+        return given if self.calibrated else [*given, "--no-calibrate"]
+
 
 def _files_at(path: Path) -> Iterator[Path]:
     if path.is_file():

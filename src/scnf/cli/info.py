@@ -1,0 +1,125 @@
+"""``scnf info``: what a model is, what it was learned from, how good it is, and how to repeat it."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scnf.cli.options import JsonOption, ModelArgument
+
+if TYPE_CHECKING:
+    from scnf.modelfile import TrainedModel
+
+_MOST_COLUMNS = 30
+
+
+def info(run: ModelArgument, json: JsonOption = False) -> None:
+    """Tell what a model is: its columns, classes, recipe and metrics, and how to repeat its run.
+
+    [dim]scnf info runs/a[/dim]
+    """
+    from scnf import load
+    from scnf.cli.output import console, metrics_table, pairs_table, print_json, rows_table
+    from scnf.modelfile import MODEL_FILE
+    from scnf.runs.folder import METRICS_FILE, RECIPE_FILE, read_json
+
+    if run.is_dir() and (run / RECIPE_FILE).is_file() and not (run / MODEL_FILE).is_file():
+        told: dict[str, Any] = {"model": str(run), "finished": False, "repeat": f"scnf fit --out {run} --resume"}
+        if json:
+            print_json(told)
+        else:
+            console().print(f"{run} is not finished; `{told['repeat']}` goes on with it.", soft_wrap=True)
+        return
+    trained = load(run)
+    metrics = read_json(run / METRICS_FILE) if (run / METRICS_FILE).is_file() else {}
+    told = {**_told(trained, run), "metrics": metrics, "repeat": _command(trained, run)}
+    if json:
+        print_json(told)
+        return
+    screen = console()
+    screen.print(pairs_table(_shown(trained, told)))
+    if trained.table is not None:
+        columns = trained.table.columns
+        screen.print(rows_table(["column", "kind", "what it holds"], map(_column, columns[:_MOST_COLUMNS])))
+        if len(columns) > _MOST_COLUMNS:
+            screen.print(f"… and {len(columns) - _MOST_COLUMNS} columns more (--json tells all)")
+    if metrics:
+        screen.print(metrics_table(metrics))
+    if told["repeat"] is not None:
+        screen.print("To repeat the run:")
+        screen.print(f"  {told['repeat']}", soft_wrap=True)
+
+
+def _told(trained: "TrainedModel", run: Path) -> dict[str, Any]:
+    from scnf.evaluation.trained import describe
+    from scnf.modelfile import find_model
+
+    model = trained.model
+    return {
+        "model": str(run),
+        "finished": True,
+        "bytes": find_model(run).stat().st_size,
+        **describe(trained),
+        "rows": trained.data.get("rows"),
+        "target": trained.data.get("target"),
+        "classes": list(trained.classes),
+        "shape": list(model.shape),
+        "levels": trained.levels,
+        "z_f": model.conditional.features,
+        "columns": None if trained.table is None else trained.table.model_dump(mode="json")["columns"],
+        "temperature": trained.temperature,
+        "tells_outliers": bool(trained.densities),
+        "settings": trained.recipe.model_dump(mode="json"),
+    }
+
+
+def _shown(trained: "TrainedModel", told: dict[str, Any]) -> dict[str, Any]:
+    from scnf.tables.table import listed
+
+    spec, count = trained.recipe.model, len(trained.classes)
+    target = f" of {told['target']!r}" if told["target"] else ""
+    seed = "" if told["seed"] is None else f", seed {told['seed']}"
+    rows = {} if told["rows"] is None else {"rows": f"{told['rows']:,}, {told['labels']:,} of them with a label"}
+    shape = "×".join(map(str, trained.model.shape))
+    kind = "numbers" if trained.levels is None else f"whole numbers 0 to {trained.levels - 1}"
+    return {
+        "model": f"{told['model']} ({told['bytes'] / 1e6:.2f} MB, {told['parameters']:,} parameters)",
+        "data": f"{told['data'] or 'not told'}{seed}",
+        **rows,
+        "classes": f"{count}{target}: {listed(trained.classes)}",
+        "takes": f"rows of {shape} {kind}" if trained.table is None else f"{len(trained.table.columns)} columns",
+        "recipe": f"{trained.recipe.name}: {spec.f.kind} f, {spec.h.kind} h; z_f has {told['z_f']} of "
+        f"{trained.model.dimensions} components",
+        "temperature": f"{trained.temperature:.3g}",
+        "outliers": "can be told" if trained.densities else "cannot be told: the file holds no densities",
+    }
+
+
+def _column(column: Any) -> tuple[str, str, str]:
+    from scnf.tables.table import listed
+
+    if column.kind == "category":
+        return (
+            column.name,
+            "category",
+            listed(["(missing)" if value is None else str(value) for value in column.values]),
+        )
+    if column.kind == "constant":
+        return column.name, "constant", "nothing" if column.value is None else str(column.value)
+    gaps = "" if column.missing is None else f", {100 * column.missing:.2g} % missing"
+    kind = "whole number" if column.kind == "integer" else "number"
+    return column.name, kind, f"about {column.scaling.center:.4g} ± {column.scaling.spread:.2g}{gaps}"
+
+
+def _command(trained: "TrainedModel", run: Path) -> str | None:
+    """Return the command that makes the same run again; None where the model does not tell its data."""
+    from scnf.runs.folder import RECIPE_FILE
+    from scnf.runs.own import is_file_run, stored_source
+
+    if not (run / RECIPE_FILE).is_file():
+        return None
+    recipe, out = ["--recipe", str(run / RECIPE_FILE)], ["--out", f"{run}-again"]
+    if not is_file_run(run):
+        data = trained.data
+        named = ["--data", data["name"], "--labels", str(data["labels"]), "--seed", str(data["seed"])]
+        return shlex.join(["scnf", "fit", *named, *recipe, *out])
+    return shlex.join(["scnf", "fit", *stored_source(run).arguments(), *recipe, *out])
