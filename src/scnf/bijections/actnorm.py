@@ -73,7 +73,7 @@ class ContextAffine(Bijection):
         return x.flatten(0, 1), -self._ladj(z, log_scale)
 
     def _ladj(self, x: Tensor, log_scale: Tensor) -> Tensor:
-        return (log_scale.sum(1) * pixels(x)).repeat_interleave(len(x) // len(log_scale))
+        return (log_scale.sum(1) * pixels(x)).repeat_interleave(x.shape[0] // len(log_scale))
 
 
 class Standardize(Bijection):

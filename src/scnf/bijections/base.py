@@ -70,7 +70,8 @@ def repeat_rows(x: Tensor, times: int) -> Tensor:
 
 def in_blocks(x: Tensor, count: int) -> Tensor:
     """View the rows of x as equal blocks: ``[B, ...]`` to ``[count, B / count, ...]``; ``flatten(0, 1)`` leads back."""
-    return x.unflatten(0, (count, len(x) // max(count, 1)))
+    # Not len(x): a program of torch.export would be tied to that number.
+    return x.unflatten(0, (count, x.shape[0] // max(count, 1)))
 
 
 def over_blocks(values: Tensor, x: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from scnf.cli import bench, data
 from scnf.cli.demo import demo
 from scnf.cli.encode import encode
 from scnf.cli.evaluate import evaluate
+from scnf.cli.export import export
 from scnf.cli.fit import fit
 from scnf.cli.group import Command, Root
 from scnf.cli.info import info
@@ -47,6 +48,7 @@ app.command(cls=Command)(evaluate)
 app.command(cls=Command)(predict)
 app.command(cls=Command)(sample)
 app.command(cls=Command)(encode)
+app.command(cls=Command)(export)
 app.command(cls=Command)(info)
 app.command(cls=Command)(reproduce)
 app.command(cls=Command)(demo)

@@ -20,7 +20,8 @@ def check_output(path: Path, endings: Collection[str]) -> None:
     """Refuse an output that is there already, that has no folder to be in, or whose kind is unknown."""
     if path.suffix.lower() not in endings:
         *most, last = endings
-        raise UserError(f"--out must end in {', '.join(most)} or {last}, got {path}")
+        right = f"{', '.join(most)} or {last}" if most else last
+        raise UserError(f"--out must end in {right}, got {path}")
     if path.exists() or path.is_symlink():
         raise UserError(f"{path} exists already; choose another --out")
     if not path.parent.is_dir():

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from scnf.errors import UserError
 from scnf.tables.table import Table
 
+_ROWS_IN_A_GROUP = 65536  # smaller groups make a larger .parquet file, and a list of them that takes memory
 _ENDINGS = (".csv", ".tsv", ".parquet", ".feather")
 
 
@@ -77,7 +78,7 @@ class TableWriter:
     def _open(self, schema: pa.Schema) -> Any:
         ending = self.path.suffix.lower()
         if ending == ".parquet":
-            return pq.ParquetWriter(self._temporary, schema)
+            return _ParquetSink(self._temporary, schema)
         if ending == ".feather":
             return pa.ipc.new_file(str(self._temporary), schema)
         return _TextSink(self._temporary, schema.names, "\t" if ending == ".tsv" else ",")
@@ -94,6 +95,28 @@ class TableWriter:
                     f"{self.path}, column {field.name!r} was begun with values of type {field.type}: {error}"
                 ) from error
         return arrow
+
+
+class _ParquetSink:
+    """A .parquet file in groups of many rows, however few come at a time."""
+
+    def __init__(self, path: Path, schema: pa.Schema):
+        self._writer = pq.ParquetWriter(path, schema)
+        self._waiting: list[pa.Table] = []
+
+    def write_table(self, table: pa.Table) -> None:
+        self._waiting.append(table)
+        if sum(map(len, self._waiting)) >= _ROWS_IN_A_GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._writer.write_table(pa.concat_tables(self._waiting))
+        self._waiting = []
+
+    def close(self) -> None:
+        if self._waiting:
+            self._flush()
+        self._writer.close()
 
 
 class _TextSink:
