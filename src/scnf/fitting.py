@@ -62,9 +62,9 @@ def fit_model(
     model = TrainedModel(fitted.model, recipe, classes, data.levels, source or {}, table)
     right = told = 0
     if calibrate:
-        on_stage("hiding labels in turn, to see how often the model is right")
+        on_stage("calibrating on labels hidden in turn")
         right, told = cross_fitted_answers(recipe, data, seed)
         model.temperature = calibrated_temperature(fitted.model, data, right, told)
-    on_stage("taking the densities of the training rows")
+    on_stage("measuring densities")
     model.densities = density_quantiles(model, rows)
     return FittedModel(model, fitted, right, told)

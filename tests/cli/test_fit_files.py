@@ -42,8 +42,8 @@ def test_people_are_told_what_was_understood(folder: Path):
     assert "chosen: coupling f, gaussian h, up to 3 steps" in shown
     assert "no test metrics will be told" in shown
     assert "test error" not in shown
-    assert "kept aside" in result.stderr
-    assert "training labels" in result.stderr
+    assert "held-out" in result.stderr
+    assert "train labels" in result.stderr
 
 
 def test_what_makes_learning_hard_is_noted(folder: Path):

@@ -60,7 +60,7 @@ _METRICS = {
     "test_rows": ("test rows", "{:,}"),
     "test_labels": ("labelled test rows", "{:,}"),
     "unknown_labels": ("labels it cannot know", "{:,}"),
-    "hidden_label_error": ("error on hidden labels", "{:.2f} %"),
+    "hidden_label_error": ("error on hidden labels", "{:.1f} %"),
     "objective": ("training objective", "{:.4f}"),
     "parameters": ("parameters", "{:,}"),
     "seconds": ("training time", "{:.1f} s"),
@@ -71,9 +71,10 @@ _METRICS = {
 def metrics_table(metrics: Mapping[str, Any]) -> "Table":
     """Return a table of the metrics that are there."""
     known = {name: metrics[name] for name in _METRICS if name in metrics}
-    return pairs_table(
-        {_METRICS[name][0]: None if value is None else _METRICS[name][1].format(value) for name, value in known.items()}
-    )
+    shown = {name: None if value is None else _METRICS[name][1].format(value) for name, value in known.items()}
+    if "hidden_label_error" in shown:
+        shown["hidden_label_error"] = f"{shown['hidden_label_error']} of {metrics['hidden_labels']:,}, by quick fits"
+    return pairs_table({_METRICS[name][0]: text for name, text in shown.items()})
 
 
 def _text(value: Any) -> str:

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
     from scnf.training.trial import Record
@@ -35,9 +35,8 @@ class FitProgress:
         self.console = Console(stderr=True, quiet=quiet, highlight=False)
         self.bar = Progress(
             TextColumn("{task.description}"),
-            BarColumn(bar_width=16),
+            BarColumn(bar_width=8),
             TextColumn("{task.fields[told]}"),
-            TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
             console=self.console,
@@ -88,9 +87,9 @@ class FitProgress:
     def _told(self, loss: float) -> str:
         told = f"loss {'–' if math.isnan(loss) else f'{loss:.3f}'}"
         if self.last is not None and self.last.held_out is not None:
-            told = f"kept aside {self.likelihood(self.last.held_out)}"
+            told = f"held-out {self.likelihood(self.last.held_out)}"
         if self.last is not None and self.last.labelled_error is not None:
-            told += f"  training labels {self.last.labelled_error:.0f} % wrong"
+            told += f", train labels {self.last.labelled_error:.0f} % wrong"
         return told
 
     def _print_line(self, part: int, line: str) -> None:
