@@ -1,12 +1,19 @@
 """``scnf encode``: the latents of the rows of a file."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scnf.cli.options import IdOption, JsonOption, ModelArgument, RowsArgument, ThreadsOption, use_threads
+from scnf.cli.options import (
+    IdOption,
+    JsonOption,
+    ModelArgument,
+    RowsArgument,
+    RowsOutOption,
+    ThreadsOption,
+    use_threads,
+)
 from scnf.errors import UserError
 
 if TYPE_CHECKING:
@@ -16,12 +23,7 @@ if TYPE_CHECKING:
 def encode(
     run: ModelArgument,
     file: RowsArgument,
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE", help="Where to write: .csv, .tsv, .parquet, .feather or .npz.", show_default=False
-        ),
-    ],
+    out: RowsOutOption,
     latent: Annotated[
         str,
         typer.Option(

@@ -17,6 +17,12 @@ RowsArgument = Annotated[
         show_default=False,
     ),
 ]
+RowsOutOption = Annotated[
+    Path,
+    typer.Option(
+        "--out", metavar="FILE", help="Where to write: .csv, .tsv, .parquet, .feather or .npz.", show_default=False
+    ),
+]
 IdOption = Annotated[
     list[str] | None,
     typer.Option("--id", metavar="COLUMN", help="Column of FILE to copy beside the answers (repeatable)."),

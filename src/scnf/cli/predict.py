@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scnf.cli.options import IdOption, JsonOption, ModelArgument, RowsArgument, ThreadsOption, use_threads
+from scnf.cli.options import (
+    IdOption,
+    JsonOption,
+    ModelArgument,
+    RowsArgument,
+    RowsOutOption,
+    ThreadsOption,
+    use_threads,
+)
 from scnf.errors import UserError
 
 if TYPE_CHECKING:
@@ -22,12 +30,7 @@ _USUAL_SHARE = 0.01
 def predict(
     run: ModelArgument,
     file: RowsArgument,
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE", help="Where to write: .csv, .tsv, .parquet, .feather or .npz.", show_default=False
-        ),
-    ],
+    out: RowsOutOption,
     keep: IdOption = None,
     outliers: Annotated[
         float | None,
