@@ -3,10 +3,18 @@
 import pytest
 import torch
 
-from scnf.bijections import FFJORD, Chain, ContextAffine, MLPDynamics
+from scnf.bijections import FFJORD, ActNorm, Chain, ContextAffine, MLPDynamics
 from scnf.bijections.coupling import AffineMap
 from scnf.bijections.masks import ChannelMask
-from scnf.densities import ClassConditional, ConditionalFlow, DiagonalNormal, GaussianPerClass
+from scnf.densities import (
+    Autoregressive,
+    ClassConditional,
+    ConditionalFlow,
+    DiagonalNormal,
+    FixedGaussians,
+    FlowPerClass,
+    GaussianPerClass,
+)
 from tests.bijections.cases import coupling
 from tests.helpers import randomize
 
@@ -18,9 +26,18 @@ def coupling_flow() -> ConditionalFlow:
     return ConditionalFlow(step, FEATURES, CLASSES)
 
 
+def flow_per_class() -> FlowPerClass:
+    flows = [Chain(coupling(ChannelMask(FEATURES), AffineMap(), False, 0), ActNorm(FEATURES)) for _ in range(CLASSES)]
+    return FlowPerClass(flows, (FEATURES,))
+
+
 KINDS = {
     "gaussian-diagonal": lambda: GaussianPerClass(FEATURES, CLASSES, "diagonal"),
     "gaussian-full": lambda: GaussianPerClass(FEATURES, CLASSES, "full"),
+    "fixed-gaussians": lambda: FixedGaussians(FEATURES, CLASSES, 5.0),
+    "flow-per-class": flow_per_class,
+    "maf": lambda: Autoregressive(FEATURES, CLASSES, steps=2, hidden=(8,)),
+    "nsf": lambda: Autoregressive(FEATURES, CLASSES, steps=2, hidden=(8,), map="spline"),
     "coupling": coupling_flow,
     "ffjord": lambda: ConditionalFlow(FFJORD(MLPDynamics(FEATURES, 8, CLASSES), steps=16), FEATURES, CLASSES),
 }
@@ -91,7 +108,8 @@ def test_temperature_scales_the_base(density):
 
 
 def test_every_parameter_gets_a_gradient(density, z):
-    density.log_prob_all(z).square().sum().backward()
+    density.log_prob_all(z.requires_grad_()).square().sum().backward()
+    assert z.grad is not None  # fixed Gaussians have no parameter at all
     for name, parameter in density.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.abs().sum() > 0, name

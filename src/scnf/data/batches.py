@@ -103,8 +103,12 @@ class Batches:
         starts = {"labelled": 0, "hidden": self.counts["labelled"]}
         places = torch.cat([torch.arange(starts[pool], starts[pool] + count) for pool, count in counts.items()])
         generator = _seeded(self.seed, step, 3)
-        moved = altered(self.x[self.rows(step)[places]], spec.augment, generator)
-        return self._values(moved, generator), places
+        x = self.x[self.rows(step)[places]]
+        if x.dim() == 4 and self.levels is not None:
+            x = altered(x, spec.augment, generator)
+        else:
+            x = x + spec.augment.noise * self.x.float().std(0) * torch.randn(x.shape, generator=generator)
+        return self._values(x, generator), places
 
     def _values(self, x: Tensor, generator: torch.Generator) -> Tensor:
         if self.levels is not None:

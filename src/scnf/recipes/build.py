@@ -7,10 +7,25 @@ from torch import Tensor
 
 from scnf.bijections import Chain
 from scnf.bijections.base import Shape
-from scnf.densities import ClassConditional, ConditionalFlow, GaussianPerClass
+from scnf.densities import (
+    Autoregressive,
+    ClassConditional,
+    ConditionalFlow,
+    FixedGaussians,
+    FlowPerClass,
+    GaussianPerClass,
+)
 from scnf.model import SemiConditionalFlow
-from scnf.recipes.images import image_features, image_flow
-from scnf.recipes.schema import CouplingSpec, FFJORDSpec, GaussianSpec, ModelSpec, MultiscaleSpec
+from scnf.recipes.images import image_features, image_flow, image_steps
+from scnf.recipes.schema import (
+    AutoregressiveSpec,
+    Conditional,
+    FixedGaussiansSpec,
+    FlowPerClassSpec,
+    GaussianSpec,
+    ModelSpec,
+    MultiscaleSpec,
+)
 from scnf.recipes.vectors import vector_flow, vector_steps
 
 
@@ -20,9 +35,11 @@ def build_model(
     """Build an untrained model for data of one shape; ``labelled_counts`` ``[K]`` serve a "labelled" prior."""
     if isinstance(spec.f, MultiscaleSpec):
         flow, features = image_flow(spec, spec.f, shape), image_features(spec.f, shape)
+        if isinstance(spec.h, FixedGaussiansSpec):
+            features = math.prod(shape)  # what a level factors out is of a class too
     else:
         flow, features = vector_flow(spec, spec.f, shape), spec.z_f or math.prod(shape)
-    conditional = _conditional(spec.h, features, classes)
+    conditional = _conditional(spec.h, features, classes, shape)
     return SemiConditionalFlow(flow, conditional, shape, _label_prior(spec, classes, labelled_counts))
 
 
@@ -37,7 +54,19 @@ def _label_prior(spec: ModelSpec, classes: int, labelled_counts: Tensor | None) 
     return torch.tensor(spec.label_prior)
 
 
-def _conditional(spec: CouplingSpec | FFJORDSpec | GaussianSpec, features: int, classes: int) -> ClassConditional:
-    if isinstance(spec, GaussianSpec):
-        return GaussianPerClass(features, classes, spec.covariance)
-    return ConditionalFlow(Chain(*vector_steps(spec, features, classes)), features, classes)
+def _conditional(spec: Conditional, features: int, classes: int, shape: Shape) -> ClassConditional:
+    match spec:
+        case GaussianSpec():
+            return GaussianPerClass(features, classes, spec.covariance)
+        case FixedGaussiansSpec():
+            return FixedGaussians(features, classes, spec.distance)
+        case AutoregressiveSpec():
+            return Autoregressive(features, classes, spec.steps, spec.hidden, spec.map, spec.bins)
+        case FlowPerClassSpec(flow=MultiscaleSpec() as flow):
+            if features != math.prod(shape):
+                raise ValueError(f"a multiscale flow for each class takes whole images, but f keeps {features} values")
+            return FlowPerClass([Chain(*image_steps(flow, shape)) for _ in range(classes)], shape)
+        case FlowPerClassSpec(flow=flow):
+            return FlowPerClass([Chain(*vector_steps(flow, features)) for _ in range(classes)], (features,))
+        case _:
+            return ConditionalFlow(Chain(*vector_steps(spec, features, classes)), features, classes)

@@ -31,7 +31,12 @@ def image_flow(spec: ModelSpec, f: MultiscaleSpec, shape: Shape) -> Bijection:
         to_reals: Bijection = BackgroundLogit(spec.pixel_levels, spec.logit_alpha)
     else:
         to_reals = Logit(spec.logit_alpha)
-    return Chain(to_reals, *_layers(f, f.levels, shape))
+    return Chain(to_reals, *image_steps(f, shape))
+
+
+def image_steps(f: MultiscaleSpec, shape: Shape) -> list[Bijection]:
+    """Return the layers of f's levels, on pixels that are real numbers already."""
+    return _layers(f, f.levels, shape)
 
 
 def image_features(f: MultiscaleSpec, shape: Shape) -> int:

@@ -146,7 +146,8 @@ def _explain(error: ValidationError) -> str:
     """Return one sentence that names the first key at fault."""
     first = error.errors()[0]
     # pydantic puts the chosen kind into the path of a union; the user's key has no such part.
-    chosen = ("coupling", "ffjord", "multiscale", "gaussian", "literal[", "tuple[", "constrained-int")
+    kinds = ("coupling", "ffjord", "multiscale", "none", "gaussian", "fixed-", "flow-per-", "autoregressive")
+    chosen = (*kinds, "literal[", "tuple[", "constrained-int")
     key = ".".join(str(part) for part in first["loc"] if not str(part).startswith(chosen))
     if first["type"] == "extra_forbidden":
         return f"unknown key {key!r}{_suggestion(key)}"

@@ -94,6 +94,12 @@ class MultiscaleSpec(_Strict):
     split_prior: bool = False  # what is factored out: standardised by a Gaussian given what is kept
 
 
+class IdentitySpec(_Strict):
+    """No flow: scaled columns go on as they are."""
+
+    kind: Literal["none"]
+
+
 class GaussianSpec(_Strict):
     """One Gaussian per class."""
 
@@ -101,11 +107,38 @@ class GaussianSpec(_Strict):
     covariance: Literal["diagonal", "full", "shared"] = "full"  # shared: one full matrix for all classes
 
 
+class FixedGaussiansSpec(_Strict):
+    """Gaussians that are not learned, on all components of f: FlowGMM."""
+
+    kind: Literal["fixed-gaussians"]
+    distance: PositiveFloat = 5.0  # between their means, in standard deviations
+
+
+class FlowPerClassSpec(_Strict):
+    """A flow of its own for every class."""
+
+    kind: Literal["flow-per-class"]
+    flow: Annotated[CouplingSpec | FFJORDSpec | MultiscaleSpec, Field(discriminator="kind")]
+
+
+class AutoregressiveSpec(_Strict):
+    """A masked autoregressive flow that is given the label."""
+
+    kind: Literal["autoregressive"]
+    steps: PositiveInt = 5
+    hidden: tuple[PositiveInt, ...] = (64, 64)
+    map: Literal["affine", "spline"] = "affine"
+    bins: Annotated[int, Field(ge=2)] = 8
+
+
+Conditional = CouplingSpec | FFJORDSpec | GaussianSpec | FixedGaussiansSpec | FlowPerClassSpec | AutoregressiveSpec
+
+
 class ModelSpec(_Strict):
     """f, h and what surrounds them."""
 
-    f: Annotated[CouplingSpec | FFJORDSpec | MultiscaleSpec, Field(discriminator="kind")]
-    h: Annotated[CouplingSpec | FFJORDSpec | GaussianSpec, Field(discriminator="kind")]
+    f: Annotated[CouplingSpec | FFJORDSpec | MultiscaleSpec | IdentitySpec, Field(discriminator="kind")]
+    h: Annotated[Conditional, Field(discriminator="kind")]
     scaling: Literal["columns", "principal"] = "columns"  # vectors only: by column, or rotated to principal components
     z_f: PositiveInt | None = None  # vectors only: components that go on to h; all of them if unset
     # Images only: how pixels reach the real line, the logit's margins, and the number of grey levels.
@@ -116,17 +149,21 @@ class ModelSpec(_Strict):
 
 
 class AugmentSpec(_Strict):
-    """How far an altered copy of an image may go; each is drawn evenly up to its limit, either way."""
+    """How far an altered copy may go; what an image's may is drawn evenly up to its limit, either way."""
 
     shift: Annotated[float, Field(ge=0)] = 2.0  # pixels
     rotate: Annotated[float, Field(ge=0, le=180)] = 15.0  # degrees
     scale: Annotated[float, Field(ge=0, lt=1)] = 0.1
     shear: Annotated[float, Field(ge=0, lt=1)] = 0.2
+    noise: Annotated[float, Field(ge=0)] = 0.0  # of rows that are no images: Gaussian, in deviations of the column
 
 
 class ConsistencySpec(_Strict):
-    """The posterior of a clean image teaches its altered copy; the likelihood is learned from clean images alone."""
+    """The posterior of a clean row teaches its altered copy."""
 
+    # posterior: that of the copy, so that the likelihood is learned from clean rows alone; likelihood: that of the copy
+    # under the class that the clean row is taken to be of.
+    loss: Literal["posterior", "likelihood"] = "posterior"
     weight: PositiveFloat = 8.0  # in nats a row, beside the likelihood's
     temperature: PositiveFloat = 4.0  # of both posteriors
     confidence: Share = 0.0  # teach only what the clean image's posterior is so sure of
@@ -145,7 +182,7 @@ class TrainingSpec(_Strict):
     objective: Literal["sgd", "em"] = "sgd"
     clf_weight: Annotated[float, Field(ge=0)] = 0.0
     clf_temperature: PositiveFloat = 1.0
-    consistency: ConsistencySpec | None = None  # images only
+    consistency: ConsistencySpec | None = None
     steps: PositiveInt = 1000
     batch_size: Annotated[int, Field(ge=2)] = 256  # one labelled and one hidden row at least
     labelled_share: Share | None = None  # of each batch; their share of the training rows if unset

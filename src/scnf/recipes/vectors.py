@@ -25,10 +25,12 @@ from scnf.bijections import (
 from scnf.bijections.base import Shape
 from scnf.bijections.linear import make_linear
 from scnf.nets import MLP, ResidualMLP
-from scnf.recipes.schema import CouplingSpec, FFJORDSpec, ModelSpec
+from scnf.recipes.schema import CouplingSpec, FFJORDSpec, IdentitySpec, ModelSpec
+
+VectorSpec = CouplingSpec | FFJORDSpec | IdentitySpec
 
 
-def vector_flow(spec: ModelSpec, f: CouplingSpec | FFJORDSpec, shape: Shape) -> Bijection:
+def vector_flow(spec: ModelSpec, f: VectorSpec, shape: Shape) -> Bijection:
     """Return f for rows of any shape, flattened and standardised first; z_f are its last components."""
     features = math.prod(shape)
     before: list[Bijection] = [] if len(shape) == 1 else [Flatten(shape)]
@@ -45,8 +47,10 @@ def vector_flow(spec: ModelSpec, f: CouplingSpec | FFJORDSpec, shape: Shape) -> 
     return Chain(*before, *steps[:half], FactorOut(inner, (features,), kept))
 
 
-def vector_steps(spec: CouplingSpec | FFJORDSpec, features: int, context: int = 0) -> list[Bijection]:
+def vector_steps(spec: VectorSpec, features: int, context: int = 0) -> list[Bijection]:
     """Return the steps of a flow on vectors, which keep their shape."""
+    if isinstance(spec, IdentitySpec):
+        return []
     if isinstance(spec, FFJORDSpec):
         return [_ffjord(spec, features, context) for _ in range(spec.blocks)]
     counts = (spec.steps,) if isinstance(spec.steps, int) else spec.steps

@@ -10,5 +10,8 @@ def check_training(spec: TrainingSpec, data: TrainingData, processes: int) -> No
     """Refuse rows that the training cannot use, and more processes than a batch has rows."""
     if processes > (size := sum(batch_counts(spec, data.y).values())):
         raise UserError(f"{processes} devices cannot share a batch of {size} rows")
-    if spec.consistency is not None and (data.levels is None or len(data.shape) != 3):
-        raise UserError("training.consistency alters images of whole numbers; these rows are none")
+    if spec.consistency is not None and not data.is_images and not spec.consistency.augment.noise:
+        raise UserError(
+            "training.consistency alters images of whole numbers; these rows are none, and need "
+            "training.consistency.augment.noise above 0"
+        )

@@ -44,6 +44,11 @@ class TrainingData:
         """Shape of one row."""
         return tuple(self.x.shape[1:])
 
+    @property
+    def is_images(self) -> bool:
+        """Whether rows are images of whole numbers, which can be shifted and turned."""
+        return self.levels is not None and len(self.shape) == 3
+
     def continuous(self) -> Tensor:
         """Return all rows as the model sees them, dequantised with a fixed seed."""
         if self.levels is None:

@@ -21,7 +21,7 @@ def start_rows(data: TrainingData, spec: TrainingSpec) -> tuple[Tensor, Tensor, 
     EM on images sees altered copies of each beside it, which have its label and its guess: they fill the space between
     images that are few.
     """
-    if spec.start == "labels" or spec.consistency is None:
+    if spec.start == "labels" or spec.consistency is None or not data.is_images:
         return data.continuous(), data.y, first_guess(spec.start, data.continuous(), data.y, data.classes)
     generator = torch.Generator().manual_seed(0)
     copies = [altered(data.x, spec.consistency.augment, generator) for _ in range(_COPIES)]

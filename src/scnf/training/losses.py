@@ -39,6 +39,14 @@ def classification_loss(log_joint: Tensor, y: Tensor, temperature: float = 1.0) 
     return nll.where(y >= 0, nll.new_zeros(()))
 
 
+def taught_nll(log_joint: Tensor, of_copies: Tensor, y: Tensor) -> Tensor:
+    """Return −log p(x', ŷ) of altered copies x', where ŷ is the label or what the clean row is taken to be, ``[B]``.
+
+    Reference: Izmailov et al., Semi-Supervised Learning with Normalizing Flows (2019), section 4.
+    """
+    return -_joint_of_label(of_copies, y.where(y >= 0, log_joint.detach().argmax(1)))
+
+
 def consistency_loss(
     log_joint: Tensor, of_copies: Tensor, y: Tensor, temperature: float = 1.0, confidence: float = 0.0
 ) -> Tensor:

@@ -21,7 +21,7 @@ from scnf.training.ema import WeightAverage
 from scnf.training.graph import spread_labels
 from scnf.training.guess import start_rows
 from scnf.training.held_out import HeldOut
-from scnf.training.losses import classification_loss, consistency_loss, em_nll, marginal_nll
+from scnf.training.losses import classification_loss, consistency_loss, em_nll, marginal_nll, taught_nll
 from scnf.training.optimizer import make_optimizer, set_rate
 from scnf.training.schedule import Pace, Turn, learning_rate
 
@@ -210,9 +210,12 @@ class Trial:
         taught, places = self.fabric.to_device((copies[own], places[own] // self.processes))
         # One pass for rows and copies: larger products, and the only one that data-parallel modules expect.
         log_joint, of_copies = self.module(torch.cat([x, taught])).split([len(x), len(taught)])
-        each = consistency_loss(
-            log_joint[places], of_copies, y[places], consistency.temperature, consistency.confidence
-        )
+        if consistency.loss == "likelihood":
+            each = taught_nll(log_joint[places], of_copies, y[places])
+        else:
+            each = consistency_loss(
+                log_joint[places], of_copies, y[places], consistency.temperature, consistency.confidence
+            )
         weight = consistency.weight * min(1.0, (progress - consistency.start) / _CONSISTENCY_GROWS)
         loss = training_objective(log_joint, y, weights, self.spec, labelled, guess)
         return loss + weight * each.sum() / len(copies), _wrong(log_joint, y)
