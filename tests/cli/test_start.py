@@ -8,7 +8,10 @@ import pytest
 import scnf
 from tests.cli.conftest import invoke
 
-COMMANDS = ["fit", "evaluate", "predict", "sample", "encode", "export", "info", "reproduce", "demo", "data", "bench"]
+COMMANDS = [
+    *("fit", "evaluate", "predict", "sample", "encode", "export", "info", "report"),
+    *("reproduce", "demo", "data", "bench"),
+]
 
 
 HEAVY = {"torch", "sklearn", "matplotlib", "numpy", "pydantic", "pyarrow", "PIL"}

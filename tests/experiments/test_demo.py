@@ -8,10 +8,10 @@ from rich.console import Console
 
 from scnf.baselines.sklearn import BASELINES
 from scnf.errors import UserError
-from scnf.evaluation.report import write_report
 from scnf.experiments import demo
 from scnf.experiments.demo import DemoTask, Part, result_rows, result_table, run_part
 from scnf.recipes import load_recipe
+from scnf.reporting.demo import write_report
 from tests.helpers import tiny_digits_recipe
 
 

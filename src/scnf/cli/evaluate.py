@@ -70,16 +70,10 @@ def evaluate(
 def _on_file(trained: "TrainedModel", file: Path, target: str | None) -> dict[str, Any]:
     from scnf.cli.row_progress import RowProgress
     from scnf.files.measuring import measure_rows
-    from scnf.files.new_rows import open_rows
-    from scnf.files.notes import target_of
+    from scnf.files.new_rows import label_column, open_rows
 
-    column = target or target_of(trained)
-    if column is None and not file.is_dir():
-        column = "y" if file.suffix.lower() == ".npz" else None
-    if column is None and not file.is_dir():
-        raise UserError(f"which column of {file} holds the labels? --target COLUMN says it")
     with RowProgress() as progress:
-        measured = measure_rows(open_rows(file, trained, (), column), progress)
+        measured = measure_rows(open_rows(file, trained, (), label_column(file, trained, target)), progress)
     return {**measured, "test_data": file.name}
 
 

@@ -1,6 +1,5 @@
 """``scnf info``: what a model is, what it was learned from, how good it is, and how to repeat it."""
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,8 @@ def info(run: ModelArgument, json: JsonOption = False) -> None:
     from scnf.cli.output import console, metrics_table, pairs_table, print_json, rows_table
     from scnf.modelfile import MODEL_FILE
     from scnf.runs.folder import METRICS_FILE, RECIPE_FILE, read_json
+    from scnf.runs.repeating import repeat_command
+    from scnf.tables.telling import column_words
 
     if run.is_dir() and (run / RECIPE_FILE).is_file() and not (run / MODEL_FILE).is_file():
         told: dict[str, Any] = {"model": str(run), "finished": False, "repeat": f"scnf fit --out {run} --resume"}
@@ -31,7 +32,7 @@ def info(run: ModelArgument, json: JsonOption = False) -> None:
         return
     trained = load(run)
     metrics = read_json(run / METRICS_FILE) if (run / METRICS_FILE).is_file() else {}
-    told = {**_told(trained, run), "metrics": metrics, "repeat": _command(trained, run)}
+    told = {**_told(trained, run), "metrics": metrics, "repeat": repeat_command(trained, run)}
     if json:
         print_json(told)
         return
@@ -39,7 +40,7 @@ def info(run: ModelArgument, json: JsonOption = False) -> None:
     screen.print(pairs_table(_shown(trained, told)))
     if trained.table is not None:
         columns = trained.table.columns
-        screen.print(rows_table(["column", "kind", "what it holds"], map(_column, columns[:_MOST_COLUMNS])))
+        screen.print(rows_table(["column", "kind", "what it holds"], map(column_words, columns[:_MOST_COLUMNS])))
         if len(columns) > _MOST_COLUMNS:
             screen.print(f"… and {len(columns) - _MOST_COLUMNS} columns more (--json tells all)")
     if metrics:
@@ -92,34 +93,3 @@ def _shown(trained: "TrainedModel", told: dict[str, Any]) -> dict[str, Any]:
         "temperature": f"{trained.temperature:.3g}",
         "outliers": "can be told" if trained.densities else "cannot be told: the file holds no densities",
     }
-
-
-def _column(column: Any) -> tuple[str, str, str]:
-    from scnf.tables.table import listed
-
-    if column.kind == "category":
-        return (
-            column.name,
-            "category",
-            listed(["(missing)" if value is None else str(value) for value in column.values]),
-        )
-    if column.kind == "constant":
-        return column.name, "constant", "nothing" if column.value is None else str(column.value)
-    gaps = "" if column.missing is None else f", {100 * column.missing:.2g} % missing"
-    kind = "whole number" if column.kind == "integer" else "number"
-    return column.name, kind, f"about {column.scaling.center:.4g} ± {column.scaling.spread:.2g}{gaps}"
-
-
-def _command(trained: "TrainedModel", run: Path) -> str | None:
-    """Return the command that makes the same run again; None where the model does not tell its data."""
-    from scnf.runs.folder import RECIPE_FILE
-    from scnf.runs.own import is_file_run, stored_source
-
-    if not (run / RECIPE_FILE).is_file():
-        return None
-    recipe, out = ["--recipe", str(run / RECIPE_FILE)], ["--out", f"{run}-again"]
-    if not is_file_run(run):
-        data = trained.data
-        named = ["--data", data["name"], "--labels", str(data["labels"]), "--seed", str(data["seed"])]
-        return shlex.join(["scnf", "fit", *named, *recipe, *out])
-    return shlex.join(["scnf", "fit", *stored_source(run).arguments(), *recipe, *out])

@@ -14,6 +14,7 @@ from scnf.cli.fit import fit
 from scnf.cli.group import Command, Root
 from scnf.cli.info import info
 from scnf.cli.predict import predict
+from scnf.cli.report import report
 from scnf.cli.reproduce import reproduce
 from scnf.cli.sample import sample
 from scnf.cli.ship import ship
@@ -50,6 +51,7 @@ app.command(cls=Command)(sample)
 app.command(cls=Command)(encode)
 app.command(cls=Command)(export)
 app.command(cls=Command)(info)
+app.command(cls=Command)(report)
 app.command(cls=Command)(reproduce)
 app.command(cls=Command)(demo)
 app.command(cls=Command, hidden=True)(ship)

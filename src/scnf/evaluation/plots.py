@@ -197,12 +197,16 @@ def density_figure(panels: Sequence[Panel], theme: Theme = LIGHT) -> Figure:
 
 
 def curve_figure(
-    curves: Mapping[int, Sequence[tuple[int, float]]], best: int, theme: Theme = LIGHT, width: float = 5.0
+    curves: Mapping[int, Sequence[tuple[int, float]]],
+    best: int,
+    theme: Theme = LIGHT,
+    width: float = 5.0,
+    y_title: str = "loss, nats",
 ) -> Figure:
-    """Return the training curve: (step, loss) of every restart, the one that was kept drawn strongly."""
+    """Return the training curve: (step, value) of every restart, the one that was kept drawn strongly."""
     figure = new_figure(width, 2.9, theme)
     ax = figure.subplots()
-    style_axes(ax, "step", "loss, nats", theme)
+    style_axes(ax, "step", y_title, theme)
     for restart in sorted(curves, key=lambda restart: restart == best):
         colour, width, order = (theme.classes[0], 1.8, 3) if restart == best else (theme.unlabelled, 0.9, 2)
         ax.plot(*zip(*curves[restart], strict=True), color=colour, linewidth=width, zorder=order)

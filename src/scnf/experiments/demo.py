@@ -72,7 +72,7 @@ def run(out: Path, seed: int = 0, parts: Sequence[Part] = PARTS, jobs: int = 2) 
     out.mkdir(parents=True, exist_ok=True)
     records = _fit_all(tasks, jobs, console)
 
-    from scnf.evaluation.report import write_report  # noqa: PLC0415 (matplotlib is for this process alone)
+    from scnf.reporting.demo import write_report  # noqa: PLC0415 (matplotlib is for this process alone)
 
     with console.status("Drawing the report …"), one_thread():
         page = write_report(out, records)

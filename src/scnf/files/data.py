@@ -1,6 +1,6 @@
 """The rows of people's files as a run learns from them and is measured on them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,13 +29,22 @@ _ARRAYS = (".npy", ".npz")
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows as people have them, a table or images ``[N, ...]``, and their labels ``[N]``, None where there is none."""
+    """Rows as people have them, a table or images ``[N, ...]``, and their labels ``[N]``, None where there is none.
+
+    ``numbers`` ``[N]`` count the rows of the file, or the images of the folder, from 0.
+    """
 
     x: Any
     labels: np.ndarray
+    numbers: np.ndarray
+
+    @classmethod
+    def all(cls, x: Any, labels: np.ndarray) -> "Rows":
+        """Return all rows of a file."""
+        return cls(x, labels, np.arange(len(labels)))
 
     def __getitem__(self, rows: np.ndarray) -> "Rows":
-        return Rows(self.x[rows], self.labels[rows])
+        return Rows(self.x[rows], self.labels[rows], self.numbers[rows])
 
 
 @dataclass(frozen=True)
@@ -108,7 +117,7 @@ def read_files(source: FileSource) -> FileData:
     rows, images = _read(source, source.rows, ())
     path = source.rows.place
     if isinstance(rows.x, Table):
-        rows = Rows(_without_ignored(rows.x, source), rows.labels)
+        rows = replace(rows, x=_without_ignored(rows.x, source))
     place = str(path) if source.target is None else f"{path}, column {source.target!r}"
     classes, codes = _classes(rows.labels, place)
     test: Rows | None = None
@@ -125,7 +134,7 @@ def read_files(source: FileSource) -> FileData:
         test, test_images = _read(source, source.test, text)
         _check_alike(source.test, images, test_images)
         if isinstance(test.x, Table):
-            test = Rows(test.x.without(source.ignored), test.labels)
+            test = replace(test, x=test.x.without(source.ignored))
         if encoder is not None:
             encoder.notes(test.x)  # refuses what does not fit, before anything is trained
     return FileData(source, names_of(classes), type_of(classes), rows, codes, encoder, images, test)
@@ -137,7 +146,7 @@ def _read(source: FileSource, mark: FileMark, text: tuple[str, ...]) -> tuple[Ro
         from scnf.tables.images import read_image_folder  # noqa: PLC0415 (loads Pillow)
 
         found = read_image_folder(path, source.image_size, source.image_color)
-        return Rows(found.images, found.labels), ImageFormat.of(found.images)
+        return Rows.all(found.images, found.labels), ImageFormat.of(found.images)
     assert source.target is not None
     if path.suffix.lower() in _ARRAYS:
         x, y = load_arrays(path)
@@ -147,7 +156,7 @@ def _read(source: FileSource, mark: FileMark, text: tuple[str, ...]) -> tuple[Ro
     if not len(table):
         raise UserError(f"{path} holds no rows")
     features, labels = split_target(table, source.target, source.unlabeled)
-    return Rows(features, labels), None
+    return Rows.all(features, labels), None
 
 
 def _without_ignored(table: Table, source: FileSource) -> Table:
@@ -168,7 +177,7 @@ def _image_arrays(
         raise UserError(f"{path} has {len(x)} images in x, but y has the shape {y.shape}")
     _, labels = split_target(Table.of({"y": y}), "y", source.unlabeled)
     images = ImageFormat.of(x)
-    return Rows(images.to_rows(x), labels), images
+    return Rows.all(images.to_rows(x), labels), images
 
 
 def _classes(labels: np.ndarray, place: str) -> tuple[np.ndarray, np.ndarray]:

@@ -57,6 +57,16 @@ def open_rows(path: Path, trained: TrainedModel, keep: Collection[str] = (), tar
     return _TableRows(path, trained, keep, target)
 
 
+def label_column(path: Path, trained: TrainedModel, target: str | None = None) -> str | None:
+    """Return the column of labels in a file: the one that is named, or that of training; folders have none."""
+    column = target or target_of(trained)
+    if column is None and not path.is_dir():
+        if path.suffix.lower() != ".npz":
+            raise UserError(f"which column of {path} holds the labels? --target COLUMN says it")
+        column = "y"
+    return column
+
+
 class _TableRows(NewRows):
     """Rows of a table; for a model of arrays its columns are taken as they stand."""
 

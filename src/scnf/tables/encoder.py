@@ -81,6 +81,11 @@ class TableEncoder:
         """Number of components of an encoded row."""
         return sum(codec.components for codec in self._codecs)
 
+    @property
+    def component_columns(self) -> list[str]:
+        """Name of the column that each component of an encoded row comes from."""
+        return [codec.column.name for codec in self._codecs for _ in range(codec.components)]
+
     def encode(self, table: Table, seed: int | None) -> np.ndarray:
         """Return the rows that a flow takes, ``[N, features]`` in float32."""
         return self.encode_with_volume(table, seed).z

@@ -1,0 +1,1 @@
+"""Pages that stand alone: the report on a run, and the demo's."""

@@ -1,0 +1,16 @@
+"""Columns in words."""
+
+from scnf.tables.schema import Column
+from scnf.tables.table import listed
+
+
+def column_words(column: Column) -> tuple[str, str, str]:
+    """Return name, kind and what a column holds."""
+    if column.kind == "category":
+        values = ["(missing)" if value is None else str(value) for value in column.values]
+        return column.name, "category", listed(values)
+    if column.kind == "constant":
+        return column.name, "constant", "nothing" if column.value is None else str(column.value)
+    gaps = "" if column.missing is None else f", {100 * column.missing:.2g} % missing"
+    kind = "whole number" if column.kind == "integer" else "number"
+    return column.name, kind, f"about {column.scaling.center:.4g} ± {column.scaling.spread:.2g}{gaps}"
