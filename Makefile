@@ -2,8 +2,9 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 READY := .venv/.ready
+DOCS_READY := .venv/.docs-ready
 
-.PHONY: help install demo test lint format types check bench clean
+.PHONY: help install demo test lint format types check docs bench clean
 
 help: ## show these commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,8 +34,17 @@ types: $(READY) ## check the types
 
 check: lint format types test ## all of the above
 
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch -e '.[docs]'
+	@touch $@
+
+# The theme's note on its end of life is none of a reader's business; the pins keep what is tested.
+docs: $(DOCS_READY) ## build the documentation into site/; a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo 'Open site/index.html.'
+
 bench: $(READY) ## measure the training loop, for results/bench
 	$(BIN)/scnf bench overhead --out results/bench
 
 clean: ## remove .venv and what tools leave behind
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis demo build dist
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis demo site build dist
