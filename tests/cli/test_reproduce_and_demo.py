@@ -10,7 +10,8 @@ from tests.cli.conftest import invoke, invoke_json, refusal
 
 
 def test_an_unknown_experiment_is_refused(folder):
-    assert refusal("reproduce", "table9") == "Error: unknown experiment 'table9'; known are table1, table2, mnist"
+    known = ", ".join(EXPERIMENTS)
+    assert refusal("reproduce", "table9") == f"Error: unknown experiment 'table9'; known are {known}"
     assert list(folder.iterdir()) == []
 
 

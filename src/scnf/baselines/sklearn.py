@@ -2,11 +2,13 @@
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -59,6 +61,43 @@ SUPERVISED: dict[str, Callable[[], Any]] = {
 COMPARED: dict[str, Callable[[], Any]] = {**BASELINES, **SUPERVISED}
 
 
+class SklearnSystem(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """One of ``COMPARED`` behind the interface of all systems: images are flattened, -1 is a hidden label.
+
+    Example:
+        >>> from scnf import load_split
+        >>> split = load_split("digits")
+        >>> SklearnSystem("SVC").fit(split.x_train, split.y_train).predict(split.x_test).shape
+        (599,)
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def settings(self, shape: tuple[int, ...]) -> dict[str, Any]:
+        """Return all settings for rows of a shape, for a record."""
+        return {"model": {"kind": self.name}, "training": {}}
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows X and their labels y, -1 where there is none."""
+        X, y = _rows(np.asarray(X)), np.asarray(y)
+        rows = y >= 0 if self.name in SUPERVISED else slice(None)
+        with _quietly():
+            self.classifier_ = COMPARED[self.name]().fit(X[rows], y[rows])
+        self.classes_ = self.classifier_.classes_
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable label of each row."""
+        with _quietly():
+            return self.classifier_.predict(_rows(np.asarray(X)))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return p(y | x) of every class, ``[n, K]``; not every classifier has it."""
+        with _quietly():
+            return self.classifier_.predict_proba(_rows(np.asarray(X)))
+
+
 def run_baseline(name: str, split: Split) -> BaselineResult:
     """Fit one of ``COMPARED`` on a split and return its test error.
 
@@ -68,15 +107,17 @@ def run_baseline(name: str, split: Split) -> BaselineResult:
         True
     """
     started = time.perf_counter()
-    classifier = COMPARED[name]()
-    rows = split.y_train >= 0 if name in SUPERVISED else slice(None)
+    predicted = SklearnSystem(name).fit(split.x_train, split.y_train).predict(split.x_test)
+    error = float(np.mean(predicted != split.y_test)) * 100
+    return BaselineResult(name, error, time.perf_counter() - started)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
     with warnings.catch_warnings(), np.errstate(invalid="ignore"):
         # The deprecation above, and rows of the graph that no label reaches.
         warnings.simplefilter("ignore")
-        classifier.fit(_rows(split.x_train)[rows], split.y_train[rows])
-        predicted = classifier.predict(_rows(split.x_test))
-    error = float(np.mean(predicted != split.y_test)) * 100
-    return BaselineResult(name, error, time.perf_counter() - started)
+        yield
 
 
 def _rows(x: np.ndarray) -> np.ndarray:

@@ -26,10 +26,11 @@ def _main(recipe_name: str, batch_size: int, work: str) -> None:
         task = inference_only(recipe_name, batch_size)
     if work != "nothing":
         task(), task()
-    print(json.dumps(_peak_mib()))
+    print(json.dumps(peak_mib()))
 
 
-def _peak_mib() -> float:
+def peak_mib() -> float:
+    """Return the largest resident size of this process so far, in MiB."""
     status = Path("/proc/self/status")
     if status.is_file():
         # Not ru_maxrss: on Linux a new process starts with the peak of the one that started it.

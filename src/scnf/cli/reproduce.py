@@ -22,7 +22,7 @@ def reproduce(
             "--seeds",
             min=1,
             metavar="N",
-            help="Splits 0 … N−1, each a seed; if not given, 20 of table1 and 3 of the others.",
+            help="Splits 0 … N−1, each a seed; if not given, 20 of table1, 10 of systems and 3 of the others.",
         ),
     ] = None,
     minutes: Annotated[
@@ -40,9 +40,22 @@ def reproduce(
         str | None, typer.Option(metavar="A,B", help="Train these rows only; all if not given.", show_default=False)
     ] = None,
     data: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Train on these data sets only; all if not given.")
+        str | None,
+        typer.Option(metavar="A,B", help="Train on these data sets only; all if not given, but of systems not mnist."),
     ] = None,
     data_dir: DataDirOption = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN",
+            help="obfuscation: probe this trained model, a run folder, a file or a shipped name.",
+            show_default=False,
+        ),
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(metavar="N|all", help="fairness: protected values known; if not given, 200 and then all."),
+    ] = None,
     render: Annotated[
         bool, typer.Option("--render", help="Train nothing; make tables and figures from the records.")
     ] = False,
@@ -57,12 +70,14 @@ def reproduce(
     """
     from scnf.cli.output import console, print_json, rows_table
 
-    options = Options(splits, jobs, out, _names(recipes), _names(data), render, minutes, data_dir)
+    options = Options(splits, jobs, out, _names(recipes), _names(data), render, minutes, data_dir, model, labels)
     summary = load_experiment(name).run(options)
     if json:
         print_json(summary)
     screen = console(json)
     screen.print(rows_table(summary["table"]["columns"], summary["table"]["rows"]))
+    for line in summary.get("verdicts", ()):
+        screen.print(line)
     for path in summary["files"]:
         screen.print(f"wrote {path}", soft_wrap=True)
     if summary["failures"]:

@@ -10,15 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import BaseModel
 
 from scnf.errors import UserError
-from scnf.recipes.schema import Recipe
 
 
 def run_record(
-    experiment: str, recipe: Recipe, data: dict[str, Any], metrics: dict[str, float], seconds: float, **more: Any
+    experiment: str, recipe: BaseModel, data: dict[str, Any], metrics: dict[str, float], seconds: float, **more: Any
 ) -> dict[str, Any]:
-    """Return a record of one run; ``data`` names the data set, the number of labels and the seed of the split."""
+    """Return a record of one run of a recipe, or of what has a model and a training like one.
+
+    ``data`` names the data set, the number of labels and the seed of the split.
+    """
     return {
         "experiment": experiment,
         "recipe": recipe.model_dump(mode="json"),

@@ -13,6 +13,9 @@ EXPERIMENTS: dict[str, str] = {
     "table1": "scnf.experiments.table1",
     "table2": "scnf.experiments.table2",
     "mnist": "scnf.experiments.mnist",
+    "systems": "scnf.experiments.systems",
+    "obfuscation": "scnf.experiments.obfuscation",
+    "fairness": "scnf.experiments.fairness",
 }
 
 
@@ -20,7 +23,8 @@ EXPERIMENTS: dict[str, str] = {
 class Options:
     """What to run and where the records go; None leaves it to the experiment, for rows and data sets it means all.
 
-    ``minutes`` is the time for each fit. ``data_dir`` says where the data are on this machine.
+    ``minutes`` is the time for each fit. ``data_dir`` says where the data are on this machine. ``model`` is a trained
+    one, for an experiment that needs no fit of its own, and ``labels`` how many are known, where that can be chosen.
     """
 
     splits: int | None = None
@@ -31,6 +35,8 @@ class Options:
     render_only: bool = False
     minutes: float | None = None
     data_dir: Path | None = None
+    model: str | None = None
+    labels: str | None = None
 
 
 class Experiment(Protocol):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -20,6 +20,29 @@ from scnf.recipes import Recipe
 
 # Makes the pages in a folder from the records of these recipes, by row, and brings a README up to date.
 Render = Callable[[Path, Mapping[str, Recipe], Path | None], dict[str, Any]]
+
+
+class Task(Protocol):
+    """One fit of an experiment: its name and that of its data, and whether it is done."""
+
+    @property
+    def experiment(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def data(self) -> str: ...
+    @property
+    def labels(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def data_dir(self) -> Path | None: ...
+    def is_done(self) -> bool:
+        """Return whether its record is there."""
+        ...
+
+
+T = TypeVar("T", bound=Task)
 
 
 def run_fit(task: FitTask, report: Report) -> None:
@@ -45,7 +68,7 @@ def run_fit(task: FitTask, report: Report) -> None:
     task.clean()
 
 
-def train(tasks: Sequence[FitTask], jobs: int, console: Console) -> list[str]:
+def train(tasks: Sequence[T], jobs: int, console: Console, run: Callable[[T, Report], None]) -> list[str]:
     """Run the fits that have no record yet and return what went wrong, a sentence for each fit that failed."""
     todo = [task for task in tasks if not task.is_done()]
     if len(todo) < len(tasks):
@@ -67,7 +90,7 @@ def train(tasks: Sequence[FitTask], jobs: int, console: Console) -> list[str]:
             shares[index] = max(shares[index], share)
             progress.update(bar, completed=sum(shares))
 
-        for index, outcome in run_tasks(run_fit, todo, jobs, on_progress):
+        for index, outcome in run_tasks(run, todo, jobs, on_progress):
             on_progress(index, 1.0)
             if isinstance(outcome, Exception):
                 failures.append(f"{todo[index].title}: {outcome}")
@@ -77,7 +100,7 @@ def train(tasks: Sequence[FitTask], jobs: int, console: Console) -> list[str]:
     return failures
 
 
-def _check_data(tasks: Sequence[FitTask], console: Console) -> None:
+def _check_data(tasks: Sequence[Task], console: Console) -> None:
     """Find or download the data once, and refuse what is wrong with them before the first of many fits begins."""
     for name in dict.fromkeys(task.data for task in tasks):
         task = next(task for task in tasks if task.data == name)
@@ -92,7 +115,7 @@ def run_study(study: Study, options: Options, render: Render) -> dict[str, Any]:
     folder = options.out / study.name
     if options.render_only and not any(records_of(folder / name, recipe) for name, recipe in recipes.items()):
         raise UserError(f"{folder} holds no record of a present recipe; leave out --render to train first")
-    failures = [] if options.render_only else train(plan(study, options), options.jobs, console)
+    failures = [] if options.render_only else train(plan(study, options), options.jobs, console, run_fit)
     # A trial into another folder must not change what the README says of the results.
     readme = Path("README.md") if options.out.resolve() == Path("results").resolve() else None
     folder.mkdir(parents=True, exist_ok=True)
