@@ -6,6 +6,7 @@ from hypothesis import settings
 
 from scnf import shipped
 from scnf.data import places
+from tests.census_files import write_census
 from tests.idx_files import small_files, write_files
 from tests.small_images import small_image_model
 
@@ -22,10 +23,11 @@ def _seed():
 
 @pytest.fixture(scope="session")
 def small_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with small stand-ins for the published images."""
+    """A data folder with small stand-ins for the published images, and for the census table."""
     folder = tmp_path_factory.mktemp("images")
     for seed, name in enumerate(("mnist", "fashion-mnist")):
         write_files(folder / name, small_files(seed), ".gz")
+    write_census(folder / "adult", train_rows=240, test_rows=120)
     return folder
 
 

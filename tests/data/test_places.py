@@ -22,7 +22,7 @@ def test_usual_layouts_are_found(tmp_path: Path, published, layout: str, ending:
     files = find_files(published, tmp_path)
     assert files is not None
     assert files.folder == tmp_path / layout
-    assert files.test_labels.name == TEST_LABELS + ending
+    assert files[TEST_LABELS].name == TEST_LABELS + ending
 
 
 def test_dots_in_names_are_found(tmp_path: Path):

@@ -4,30 +4,30 @@ import gzip
 import hashlib
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-from scnf.data.published import PUBLISHED, TEST_IMAGES, TEST_LABELS, TRAIN_IMAGES, TRAIN_LABELS, Published
+from scnf.data.published import PUBLISHED, TEST_LABELS, Published
 
 DATA_DIR_VARIABLE = "SCNF_DATA_DIR"
-_NAMES = (TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS)
 # Debian's dataset-fashion-mnist puts its files here.
 SYSTEM_FOLDER = Path("/usr/share/datasets")
 
 
-class Files(NamedTuple):
-    """The four files of a data set."""
+@dataclass(frozen=True)
+class Files:
+    """The files of a data set, by the names that they were published under, unpacked."""
 
-    train_images: Path
-    train_labels: Path
-    test_images: Path
-    test_labels: Path
+    paths: Mapping[str, Path]
+
+    def __getitem__(self, name: str) -> Path:
+        return self.paths[name]
 
     @property
     def folder(self) -> Path:
         """The folder they lie in."""
-        return self.train_images.parent
+        return next(iter(self.paths.values())).parent
 
 
 def download_folder() -> Path:
@@ -50,7 +50,7 @@ def find_files(published: Published, data_dir: Path | None = None) -> Files | No
     """Return the files of a data set: those in ``data_dir`` if it is named, else in the first usual folder."""
     for base in usual_folders() if data_dir is None else [data_dir]:
         for folder in _layouts(published, base):
-            files = _complete(folder)
+            files = _complete(published, folder)
             if files is not None and _other_owner(published, files) is None:
                 return files
     return None
@@ -62,17 +62,18 @@ def why_missing(published: Published, data_dir: Path) -> str:
         return f"{data_dir} is not a folder" if data_dir.exists() else f"the folder {data_dir} does not exist"
     folders = list(_layouts(published, data_dir))
     for folder in folders:
-        files = _complete(folder)
+        files = _complete(published, folder)
         owner = None if files is None else _other_owner(published, files)
         if owner is not None:
             return f"{folder} holds the files of {owner}, not of {published.name}"
     # The folder that lacks least is the one that was meant.
-    folder = min(folders, key=lambda folder: len(_missing(folder)))
-    missing = _missing(folder)
-    if len(missing) < len(_NAMES):
+    folder = min(folders, key=lambda folder: len(_missing(published, folder)))
+    missing = _missing(published, folder)
+    if len(missing) < len(published.files):
         return f"{folder} lacks {' and '.join(missing)} (with or without .gz) of {published.name}"
     beneath = " or ".join(published.folders)
-    return f"{data_dir} does not hold {published.name}: no {', '.join(_NAMES)} (with or without .gz), nor in {beneath}"
+    names = ", ".join(published.files)
+    return f"{data_dir} does not hold {published.name}: no {names} (with or without .gz), nor in {beneath}"
 
 
 def _layouts(published: Published, base: Path) -> Iterator[Path]:
@@ -82,26 +83,28 @@ def _layouts(published: Published, base: Path) -> Iterator[Path]:
 
 
 def _file(folder: Path, name: str) -> Path | None:
-    # Some archives write train-images.idx3-ubyte.
-    spellings = (name, name.replace("-idx", ".idx"))
+    # Some archives write train-images.idx3-ubyte or adult.data.txt.
+    spellings = (name, name.replace("-idx", ".idx"), f"{name}.txt")
     candidates = (folder / f"{spelling}{ending}" for spelling in spellings for ending in ("", ".gz"))
     # os.path.isfile, unlike Path.is_file, says no of a folder that may not be read.
     return next((path for path in candidates if os.path.isfile(path)), None)
 
 
-def _missing(folder: Path) -> list[str]:
-    return [name for name in _NAMES if _file(folder, name) is None]
+def _missing(published: Published, folder: Path) -> list[str]:
+    return [name for name in published.files if _file(folder, name) is None]
 
 
-def _complete(folder: Path) -> Files | None:
-    found = [path for name in _NAMES if (path := _file(folder, name)) is not None]
-    return Files(*found) if len(found) == len(_NAMES) else None
+def _complete(published: Published, folder: Path) -> Files | None:
+    found = {name: path for name in published.files if (path := _file(folder, name)) is not None}
+    return Files(found) if len(found) == len(published.files) else None
 
 
 def _other_owner(published: Published, files: Files) -> str | None:
     """Return the name of another data set if the files are known to be its own."""
+    if TEST_LABELS not in files.paths:
+        return None  # the name of the file tells
     try:
-        content = files.test_labels.read_bytes()
+        content = files[TEST_LABELS].read_bytes()
         content = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
     except (OSError, EOFError, zlib.error):
         return None  # whoever reads the files will tell what is wrong with them

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 TRAIN_IMAGES, TRAIN_LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
 TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"
+TRAIN_TABLE, TEST_TABLE = "adult.data", "adult.test"
 
 # How a download is told: the name of a file, its bytes so far, and its bytes in all or 0 if the server does not tell.
 Report = Callable[[str, int, int], None]
@@ -16,21 +17,22 @@ def tell_nobody(file: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Published:
-    """Images and labels in four IDX files.
+    """A data set in files, by default images and labels in four IDX files.
 
-    ``sha256`` is that of the gzipped files on every mirror. ``test_labels_sha256`` is that of the unpacked test labels:
-    the files of all data sets have the same names, and this tells whose they are. ``folders`` are the names that tools
-    give to the folder of the data set.
+    ``sha256`` is that of the files as every mirror has them. ``test_labels_sha256`` is that of the unpacked test
+    labels: the files of all data sets of images have the same names, and this tells whose they are. ``folders`` are the
+    names that tools give to the folder of the data set, and ``files`` those of the files, unpacked.
     """
 
     name: str
     classes: tuple[str, ...]
     mirrors: tuple[str, ...]
     sha256: Mapping[str, str]
-    test_labels_sha256: str
     folders: tuple[str, ...]
     megabytes: int
+    test_labels_sha256: str | None = None
     shape: tuple[int, int] = (28, 28)
+    files: tuple[str, ...] = (TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS)
 
 
 MNIST = Published(
@@ -80,4 +82,20 @@ FASHION_MNIST = Published(
     megabytes=31,
 )
 
-PUBLISHED = (MNIST, FASHION_MNIST)
+CENSUS = Published(
+    name="census",
+    classes=("<=50K", ">50K"),
+    mirrors=(
+        "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/",
+        "http://mlr.cs.umass.edu/ml/machine-learning-databases/adult/",
+    ),
+    sha256={
+        TRAIN_TABLE: "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+        TEST_TABLE: "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+    },
+    folders=("adult", "census"),
+    megabytes=6,
+    files=(TRAIN_TABLE, TEST_TABLE),
+)
+
+PUBLISHED = (MNIST, FASHION_MNIST, CENSUS)
