@@ -86,7 +86,7 @@ def full_page(summary: dict[str, Any]) -> str:
     rows = [
         [name, what, *(f"{measured[key][probe]:.3f}" for probe in probes)]
         for name, measured in by_probe
-        for what, key in (("sex", "recovery"), ("sex, AUC", "recovery_auc"), ("income", "task"))
+        for what, key in (("accuracy", "recovery"), ("AUC", "recovery_auc"))
     ]
     told = ", ".join(f"{k} known: {mean_std(values, 3)}" for k, values in summary["predicted"].items())
     minutes = ", ".join(f"{k} known: {mean_std(values, 1)}" for k, values in summary["minutes"].items())
@@ -102,7 +102,7 @@ def full_page(summary: dict[str, Any]) -> str:
             "",
             "Each probe, first seed:",
             "",
-            markdown_table(["what is let go", "told", *probes], rows, left=2),
+            markdown_table(["what is let go", "sex told", *probes], rows, left=2),
             "",
             f"The model's own prediction of sex from the other columns is right for {told}.",
             f"Minutes of a fit: {minutes}.",

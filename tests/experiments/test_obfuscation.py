@@ -1,0 +1,83 @@
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from scnf.data import load
+from scnf.evaluation.probes import HELD_OUT_PROBES, probe_held_out
+from scnf.evaluation.records import read_record
+from scnf.experiments import Options, obfuscation
+from scnf.experiments.fitting import fit_split
+from scnf.experiments.obfuscation_render import verdict
+from scnf.recipes import load_recipe
+from tests.cli.conftest import invoke_json, refusal
+
+PROBES = {name: HELD_OUT_PROBES[name] for name in ("logistic regression", "nearest neighbours")}
+REPRESENTATIONS = ["z_f", "z_h, true label", "z_h, predicted label"]
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch, tiny_recipe):
+    monkeypatch.setattr(obfuscation, "DATA", {"digits": tiny_recipe("tiny", steps=20)})
+    monkeypatch.setattr(obfuscation, "_TRAIN_ROWS", 400)
+    monkeypatch.setattr(obfuscation, "_TEST_ROWS", 200)
+    monkeypatch.setattr(obfuscation, "_MAP_ROWS", 60)
+    monkeypatch.setattr(obfuscation, "probe_held_out", partial(probe_held_out, probes=PROBES))
+    # In this process: workers would know nothing of the above.
+    monkeypatch.setattr(
+        obfuscation,
+        "run_tasks",
+        lambda run, tasks, jobs: ((i, run(t, lambda share: None)) for i, t in enumerate(tasks)),
+    )
+
+
+def test_digits_are_trained_probed_recorded_and_rendered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    summary = obfuscation.run(Options(out=tmp_path, splits=2, data=["digits"]))
+    folder = tmp_path / "obfuscation"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "digits-0.json", "digits-1.json", "digits.png", "table.json", "table.md"
+    ]  # fmt: skip
+    record = read_record(folder / "digits-0.json")
+    assert list(record["probes"]) == REPRESENTATIONS, "without z_aux there is none to let go"
+    assert list(record["probes"]["z_f"]) == list(PROBES)
+    assert record["probe_rows"] == {"train": 400, "test": 200}
+    assert len(record["map"]["z_f"]) == len(record["map"]["y"]) == 60
+    assert record["probes"]["z_f"]["logistic regression"] > 0.8, "z_f tells the label"
+    page = (folder / "table.md").read_text()
+    assert verdict(summary["rows"][0]) in page
+
+    monkeypatch.setattr(obfuscation, "run_task", lambda *args: pytest.fail("there are records"))
+    again = obfuscation.run(Options(out=tmp_path, splits=2))
+    assert again["rows"] == summary["rows"]
+
+
+def test_a_trained_model_is_probed_with_and_without_z_aux(tmp_path: Path, tiny_recipe):
+    recipe = load_recipe(tiny_recipe("small", steps=2), {"model.z_f": 8, "model.scaling": "principal"})
+    _, trained = fit_split(recipe, load("digits", 100, seed=1), lambda share: None)
+    trained.save(tmp_path / "model.safetensors")
+    answer = invoke_json(
+        "reproduce", "obfuscation", "--model", tmp_path / "model.safetensors", "--out", tmp_path / "out"
+    )
+    probes = read_record(tmp_path / "out" / "obfuscation" / "digits-1.json")["probes"]
+    assert list(probes) == [*REPRESENTATIONS, *(f"{name} + z_aux" for name in REPRESENTATIONS)]
+    assert "on digits: the strongest probe tells" in answer["verdicts"][0]
+    sentence = refusal("reproduce", "obfuscation", "--model", tmp_path / "model.safetensors", "--data", "mnist")
+    assert "was trained on digits, not on mnist" in sentence
+
+
+def test_data_that_take_long_need_a_trained_model(tmp_path: Path):
+    sentence = refusal("reproduce", "obfuscation", "--data", "mnist", "--out", tmp_path)
+    assert "unknown data set (others need a trained model: --model) 'mnist'; known are digits" in sentence
+
+
+def test_without_records_there_is_nothing_to_render(tmp_path: Path):
+    assert "holds no record" in refusal("reproduce", "obfuscation", "--render", "--out", tmp_path)
+
+
+@pytest.mark.parametrize(("hidden", "word"), [(0.14, "holds"), (0.2, "does not hold")])
+def test_the_verdict_goes_by_the_strongest_probe(hidden: float, word: str):
+    accuracies = {"z_h, true label": [0.1, hidden], "z_f": [0.9, 0.95]}
+    probes = {name: {str(i): {"mean": value} for i, value in enumerate(of)} for name, of in accuracies.items()}
+    part = {"data": "digits", "probes": probes, "majority": {"mean": 0.1}}
+    assert verdict(part).startswith(f"**The claim {word} on digits**")
+    assert f"{hidden:.1%}" in verdict(part)
