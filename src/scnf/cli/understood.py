@@ -15,6 +15,7 @@ from scnf.files.data import FileData
 from scnf.runs import NamedData, Run
 from scnf.tables.schema import Column, GivenKind
 from scnf.tables.table import listed
+from scnf.tables.telling import kind_counts
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -139,9 +140,7 @@ def _of_files(data: FileData) -> dict[str, Any]:
 def _columns(columns: tuple[Column, ...]) -> str:
     if len(columns) <= 2 * _MOST_CLASSES:
         return f"{len(columns)}: " + ", ".join(f"{column.name} ({_kind(column)})" for column in columns)
-    kinds = [column.kind for column in columns]
-    plural = {"number": "numbers", "integer": "whole numbers", "category": "categories", "constant": "constant"}
-    return f"{len(columns)}: " + ", ".join(f"{kinds.count(kind)} {plural[kind]}" for kind in dict.fromkeys(kinds))
+    return kind_counts(columns)
 
 
 def _kind(column: Column) -> str:

@@ -1,4 +1,4 @@
-"""Which rows to label next: those whose labels are expected to set the most answers right."""
+"""Which rows to label next: those whose labels are expected to mend the most mistakes."""
 
 from typing import NamedTuple
 
@@ -22,12 +22,13 @@ def expected_wrong(probabilities: np.ndarray) -> np.ndarray:
 
 
 def label_next(z: np.ndarray, wrong: np.ndarray, count: int) -> LabelNext:
-    """Choose rows to label by the expected number of rows that their labels set right.
+    """Choose rows to label by the number of mistakes that their labels are expected to mend.
 
-    If the model is wrong about row i, which has the probability ``wrong[i]``, it is taken to be wrong about the rows
-    like it, too, and its label mends them all: w_ij = max(0, 1 − |z_i − z_j|² / r²) of row j. A set S of labels then
-    mends Σ_j max_{i∈S} wrong_i w_ij. Rows are chosen greedily by what each adds to that sum, so a near-duplicate of a
-    chosen row, which adds next to nothing, is passed over. The radius r is the median distance to the tenth neighbour.
+    Rows that are alike are taken to be mistaken together: the label of row i mends row j with the probability
+    w_ij min(wrong_i, wrong_j), where w_ij = max(0, 1 − |z_i − z_j|² / r²) tells how alike they are. A set S of labels
+    then mends Σ_j max_{i∈S} w_ij min(wrong_i, wrong_j), never more than the Σ_j wrong_j that are expected. Rows are
+    chosen greedily by what each adds to that sum, so a near-duplicate of a chosen row, which adds next to nothing, is
+    passed over. The radius r is the median distance to the tenth neighbour.
 
     Reference: the product of uncertainty and density is that of Settles and Craven, An Analysis of Active Learning
     Strategies for Sequence Labeling Tasks (2008); greedy choice is within 1 − 1/e of the best set (Nemhauser, Wolsey
@@ -44,9 +45,8 @@ def label_next(z: np.ndarray, wrong: np.ndarray, count: int) -> LabelNext:
         >>> label_next(z, np.array([0.4, 0.4, 0.3]), 2).rows.tolist()
         [0, 2]
     """
-    distances = pairwise_distances(z)
-    radius = _radius(z)
-    worth = wrong[:, None] * (1 - (distances / radius) ** 2).clip(0)
+    alike = (1 - (pairwise_distances(z) / _radius(z)) ** 2).clip(0)
+    worth = np.minimum(wrong[:, None], wrong) * alike
     covered = np.zeros(len(z))
     rows: list[int] = []
     gains: list[float] = []

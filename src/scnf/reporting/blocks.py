@@ -33,6 +33,7 @@ class Listing:
     rows: Sequence[Sequence[str]]
     title: str = ""  # if there is one, the table is folded away under it
     numbers: int = 0
+    prose: bool = False  # whether its last column holds long text
 
 
 @dataclass(frozen=True)

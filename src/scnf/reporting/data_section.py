@@ -9,7 +9,7 @@ from scnf.reporting.judging import Judged
 from scnf.reporting.material import Material, RowSet
 from scnf.reporting.telling import counts_of, percent
 from scnf.tables.table import listed
-from scnf.tables.telling import column_words
+from scnf.tables.telling import column_words, kind_counts
 
 _MOST_CLASSES = 40
 
@@ -18,7 +18,7 @@ def data_section(material: Material, train: Judged | None) -> Section:
     """Return rows, labels, classes and columns."""
     trained = material.trained
     told, model = describe(trained), trained.model
-    pairs = {"data": material.data_name}
+    pairs = {"data": material.data_name or "not named in the model's file"}
     if material.train is not None:
         pairs["rows to learn from"] = _with_labels(material.train)
     elif trained.data.get("rows") is not None:
@@ -28,9 +28,7 @@ def data_section(material: Material, train: Judged | None) -> Section:
     if material.test is not None:
         pairs["rows to test on"] = _with_labels(material.test)
     if trained.table is not None:
-        kinds = [column_words(column)[1] for column in trained.table.columns]
-        counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
-        pairs["columns"] = f"{len(kinds)} ({counts})"
+        pairs["columns"] = kind_counts(trained.table.columns)
     elif len(model.shape) == 3:
         channels, height, width = model.shape
         color = {1: "grey", 3: "in colour"}.get(channels, f"of {channels} channels")
@@ -51,6 +49,7 @@ def data_section(material: Material, train: Judged | None) -> Section:
                 ["column", "kind", "what it holds"],
                 [column_words(column) for column in trained.table.columns],
                 title="All columns",
+                prose=True,
             )
         )
     return Section("data", "The data", "data", blocks)
@@ -58,6 +57,8 @@ def data_section(material: Material, train: Judged | None) -> Section:
 
 def _with_labels(rows: RowSet) -> str:
     labelled = int((rows.codes != UNLABELED).sum())
+    if labelled == len(rows):
+        return f"{len(rows):,}, all of them with a label"
     return f"{len(rows):,}, {labelled:,} of them with a label ({percent(labelled / max(len(rows), 1))})"
 
 

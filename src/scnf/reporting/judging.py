@@ -8,6 +8,7 @@ import numpy as np
 
 from scnf.data.labels import UNLABELED
 from scnf.evaluation.metrics import rows_in_a_batch
+from scnf.latents import latents_of
 from scnf.modelfile import TrainedModel
 from scnf.reporting.material import RowSet
 
@@ -19,10 +20,10 @@ _MOST_ROWS, _MOST_VALUES, _FEWEST_ROWS = 4000, 2**20, 500
 class Judged:
     """Rows, of how many they are an excerpt, and log p(x, y) ``[N, K]`` of them."""
 
+    trained: TrainedModel
     rows: RowSet
     total: int
     log_joint: np.ndarray
-    temperature: float
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -30,7 +31,12 @@ class Judged:
     @cached_property
     def probabilities(self) -> np.ndarray:
         """Calibrated probabilities of the classes ``[N, K]``."""
-        return softmax(self.log_joint / self.temperature)
+        return softmax(self.log_joint / self.trained.temperature)
+
+    @cached_property
+    def z_f(self) -> np.ndarray:
+        """What f makes of the rows, as far as h takes it in ``[N, d]``."""
+        return latents_of(self.trained, self.rows.x, "z_f").double().numpy()
 
     @cached_property
     def log_density(self) -> np.ndarray:
@@ -70,7 +76,7 @@ def judge(trained: TrainedModel, rows: RowSet) -> Judged:
         trained.log_joint(part.x[start : start + size], seed=number).double().numpy()
         for number, start in enumerate(range(0, len(part), size))
     ]
-    return Judged(part, len(rows), np.concatenate(parts), trained.temperature)
+    return Judged(trained, part, len(rows), np.concatenate(parts))
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:

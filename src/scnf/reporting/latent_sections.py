@@ -10,18 +10,15 @@ from matplotlib.figure import Figure
 from scnf.errors import UserError
 from scnf.evaluation.plots import new_figure
 from scnf.evaluation.probes import majority_share, probe_accuracies
-from scnf.evaluation.themes import MARKERS, Theme
-from scnf.latents import latents_of
-from scnf.modelfile import TrainedModel
+from scnf.evaluation.themes import LIGHT, MARKERS, Theme
 from scnf.reporting.blocks import Figures, Listing, Section, Text
 from scnf.reporting.judging import Judged
 from scnf.reporting.material import Material, spread
-from scnf.reporting.pictures import picture
+from scnf.reporting.pictures import add_class_legend, picture
 from scnf.reporting.telling import percent, row_count
 
 _MOST_POINTS, _MOST_PROBED = 1000, 2000
 _FEWEST_FOR_TSNE, _FEWEST = 50, 3
-_MOST_IN_LEGEND = 10
 
 
 class _Latents(NamedTuple):
@@ -33,13 +30,12 @@ class _Latents(NamedTuple):
     known: np.ndarray
 
 
-def _latents(trained: TrainedModel, judged: Judged, rows: np.ndarray) -> _Latents:
-    codes = judged.rows.codes[rows]
+def _latents(judged: Judged, rows: np.ndarray) -> _Latents:
+    codes, z_f = judged.rows.codes[rows], judged.z_f[rows]
     known = codes >= 0
     y = np.where(known, codes, judged.predicted[rows])
-    x = judged.rows.x[rows]
-    z_f = latents_of(trained, x, "z_f").double().numpy()
-    z_h = latents_of(trained, x, "z_h", torch.from_numpy(y)).double().numpy()
+    with torch.no_grad():
+        z_h = judged.trained.exact.conditional.encode(torch.from_numpy(z_f), torch.from_numpy(y)).numpy()
     told = np.isfinite(z_f).all(1) & np.isfinite(z_h).all(1)
     return _Latents(z_f[told], z_h[told], y[told], known[told])
 
@@ -51,7 +47,7 @@ def latent_section(material: Material, train: Judged | None) -> Section:
         return Section("latents", title, short, [Text(material.no_train, quiet=False)])
     rows = train.rows.excerpt(_MOST_POINTS)
     places = np.flatnonzero(np.isin(train.rows.numbers, rows.numbers) & train.told)
-    found = _latents(material.trained, train, places)
+    found = _latents(train, places)
     if len(found.y) < _FEWEST:
         return Section("latents", title, short, [Text(f"{row_count(len(found.y))} make no map.", quiet=False)])
     pictures = []
@@ -71,7 +67,7 @@ def latent_section(material: Material, train: Judged | None) -> Section:
         f"{row_count(len(found.y))} of training, in the colours of their classes: known ones are big and have an edge, "
         "the others are predicted. In z_h the colours should be mixed."
     )
-    if len(material.trained.classes) > _MOST_IN_LEGEND:
+    if len(material.trained.classes) > len(LIGHT.classes):
         words += " There are more classes than colours, so some share one."
     return Section("latents", title, short, [Text(words), Figures(pictures)])
 
@@ -90,7 +86,7 @@ def flat_map(z: np.ndarray) -> tuple[np.ndarray, str]:
 
 
 def _map_figure(points: np.ndarray, y: np.ndarray, known: np.ndarray, classes: Sequence[str], theme: Theme) -> Figure:
-    figure = new_figure(4.4, 4.7, theme)
+    figure = new_figure(5.0, 5.2, theme)
     ax = figure.subplots()
     for k in np.unique(y):
         color, marker = theme.classes[k % len(theme.classes)], MARKERS[k % len(MARKERS)]
@@ -98,21 +94,11 @@ def _map_figure(points: np.ndarray, y: np.ndarray, known: np.ndarray, classes: S
         ax.scatter(*points[here].T, s=9, color=color, alpha=0.6, linewidths=0)
         here = (y == k) & known
         ax.scatter(*points[here].T, s=44, color=color, marker=marker, edgecolors=theme.ink, linewidths=0.9, zorder=3)
-        if len(classes) <= _MOST_IN_LEGEND:
-            ax.scatter([], [], s=40, color=color, marker=marker, label=_short(classes[k]))
     ax.set(xticks=[], yticks=[])
     ax.set_facecolor(theme.background)
     ax.spines[:].set_color(theme.quiet)
-    if len(classes) <= _MOST_IN_LEGEND:
-        figure.legend(
-            loc="outside lower center", ncols=5, frameon=False, labelcolor=theme.ink, fontsize=9,
-            handletextpad=0.2, columnspacing=0.9,
-        )  # fmt: skip
+    add_class_legend(figure, classes, theme, MARKERS)
     return figure
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 14 else name[:13] + "…"
 
 
 def probe_section(material: Material, train: Judged | None, test: Judged | None) -> Section:
@@ -127,7 +113,7 @@ def probe_section(material: Material, train: Judged | None, test: Judged | None)
         if train is None and test is None:
             return only(material.no_train)
         return only("Probes need two classes with two labelled rows each at the least, and there are fewer.")
-    found = _latents(material.trained, judged, _probed(judged))
+    found = _latents(judged, _probed(judged))
     try:
         results = [probe_accuracies(z, found.y) for z in (found.z_f, found.z_h)]
     except UserError as error:  # rows that overflowed are missing
@@ -136,9 +122,9 @@ def probe_section(material: Material, train: Judged | None, test: Judged | None)
     rows = [[of_f.probe, percent(of_f.accuracy), percent(of_h.accuracy)] for of_f, of_h in zip(*results, strict=True)]
     rows.append(["naming the largest class", percent(majority), percent(majority)])
     words = (
-        "Simple classifiers (probes) try to tell the label from z_f, and from z_h, out of which the true one was taken. "
+        "Simple classifiers (probes) try to tell the label from z_f, and from z_h, out of which it was taken. "
         "What they lose is what the label cost; in z_h they should do no better than naming the largest class. "
-        f"Five-fold cross-validation on {row_count(len(found.y))} with a label, of the {judged.rows.kind} rows."
+        f"Cross-validated on {row_count(len(found.y))} with a label, of the {judged.rows.kind} rows."
     )
     return Section(
         "label-cost",

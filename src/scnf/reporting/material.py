@@ -57,7 +57,7 @@ class Material:
 
     place: str
     trained: TrainedModel
-    data_name: str
+    data_name: str  # empty where nobody tells it
     train: RowSet | None = None
     test: RowSet | None = None
     no_train: str = ""

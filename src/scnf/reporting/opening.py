@@ -38,8 +38,7 @@ def open_material(run: Path, places: Places, on_download: Report = tell_nobody) 
         raise UserError(f"{run} is not finished; `scnf fit --out {run} --resume` goes on with it")
     trained = load(run)
     in_folder = (run / RECIPE_FILE).is_file() and (run / SPLIT_FILE).is_file()
-    name = trained.data.get("name") or "data that the model's file does not name"
-    found = Material(str(run), trained, str(name))
+    found = Material(str(run), trained, str(trained.data.get("name") or ""))
     if in_folder:
         found = replace(
             found,
@@ -127,7 +126,8 @@ def _with_split(found: Material, places: Places, on_download: Report) -> Materia
 def _with_new_files(found: Material, path: Path, target: str | None) -> Material:
     """Add rows of a file that a model without a run folder is said to have learned from."""
     no_test = "The model's file does not tell which rows it was not trained on (--test FILE names some with labels)."
-    return replace(found, train=_new_rows("training", found.trained, path, target), no_test=no_test)
+    train = _new_rows("training", found.trained, path, target)
+    return replace(found, data_name=found.data_name or path.name, train=train, no_test=no_test)
 
 
 def _new_rows(kind: str, trained: TrainedModel, path: Path, target: str | None) -> RowSet:

@@ -2,17 +2,19 @@
 
 import base64
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from scnf.evaluation.plots import to_png
 from scnf.evaluation.themes import DARK, LIGHT, Theme
 
 _DPI = 150
 _BYTE = 255
+_LONGEST = 14  # characters of a class in a legend
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,20 @@ class Picture:
 def picture(title: str, caption: str, draw: Callable[[Theme], Figure]) -> Picture:
     """Draw a figure in both themes."""
     return Picture(title, caption, _uri(to_png(draw(LIGHT), _DPI)), _uri(to_png(draw(DARK), _DPI)))
+
+
+def add_class_legend(figure: Figure, classes: Sequence[str], theme: Theme, markers: Sequence[str] = ("o",)) -> None:
+    """Tell the colours of classes below a figure; of more classes than there are colours nothing is told."""
+    if len(classes) > len(theme.classes):
+        return
+    handles = [
+        Line2D([], [], linestyle="", marker=markers[k % len(markers)], markersize=6, color=theme.classes[k], label=name)
+        for k, name in enumerate(name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…" for name in classes)
+    ]
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=5, frameon=False, labelcolor=theme.ink, fontsize=9,
+        handletextpad=0.2, columnspacing=0.9,
+    )  # fmt: skip
 
 
 def image_uri(images: np.ndarray, levels: int) -> str:

@@ -15,7 +15,6 @@ from scnf.reporting.telling import class_name, error_interval, percent, row_coun
 
 _LARGEST_GRID = 12
 _MISTAKES_SHOWN = 15
-_BINS = 10
 
 
 def no_test_words(material: Material, test: Judged | None) -> str:
@@ -38,8 +37,8 @@ def quality_section(material: Material, test: Judged | None) -> Section:
     else:
         rows, codes = test.labelled, test.rows.codes[test.labelled]
         wrong = int((test.predicted[rows] != codes).sum())
-        raw = reliability(softmax(test.log_joint[rows]), codes, _BINS)
-        calibrated = reliability(test.probabilities[rows], codes, _BINS)
+        raw = reliability(softmax(test.log_joint[rows]), codes)
+        calibrated = reliability(test.probabilities[rows], codes)
         pairs["test error"] = (
             f"{percent(wrong / len(codes), 2)}: {wrong:,} of {row_count(len(codes))} with a label; rows like these "
             f"have an error of {error_interval(wrong, len(codes))} (95 % interval)"
@@ -77,22 +76,24 @@ def quality_section(material: Material, test: Judged | None) -> Section:
 
 
 def _reliability_pictures(raw: Reliability, calibrated: Reliability, temperature: float) -> Block:
-    captions = {
-        "Before": "How often rows were right, by how sure the density alone was of them.",
-        "After": f"The same with the temperature {temperature:.3g}, as predictions have it.",
-    }
+    shown = {"Reliability": ("How often rows were right, by how sure the model was of them.", raw)}
+    if temperature != 1:
+        shown = {
+            "Before": ("How often rows were right, by how sure the density alone was of them.", raw),
+            "After": (f"The same with the temperature {temperature:.3g}, as predictions have it.", calibrated),
+        }
     rest = " On the line, confidence is what it says; the size of a point tells how many rows it stands for."
     return Figures(
         [
-            picture(title, caption + rest, lambda theme, found=found: reliability_figure(found, theme))
-            for (title, caption), found in zip(captions.items(), (raw, calibrated), strict=True)
+            picture(title, caption + rest, lambda theme, found=found: reliability_figure(found, theme))  # type: ignore[misc]
+            for title, (caption, found) in shown.items()
         ]
     )
 
 
 def reliability_figure(found: Reliability, theme: Theme) -> Figure:
     """Return accuracy against confidence."""
-    figure = new_figure(3.6, 3.1, theme)
+    figure = new_figure(5.0, 3.4, theme)
     ax = figure.subplots()
     style_axes(ax, "confidence, %", "right, %", theme)
     ax.plot([0, 100], [0, 100], color=theme.unlabelled, linewidth=1, linestyle="--", zorder=1)
@@ -107,16 +108,16 @@ def reliability_figure(found: Reliability, theme: Theme) -> Figure:
 
 def confusion_section(material: Material, test: Judged | None) -> Section:
     """Return which classes are taken for which."""
-    title, short = "What is taken for what", "confusions"
+    title, short = "Confusion matrix", "confusions"
     why_not = no_test_words(material, test)
     if why_not or test is None:
         return Section("confusion", title, short, [Text(why_not, quiet=False)])
     classes = material.trained.classes
     known = test.rows.codes >= 0
     counts = confusion_counts(test.rows.codes[known], test.predicted[known], len(classes))
-    blocks: list[Block] = [Text(f"Confusion matrix of {row_count(int(known.sum()))} with a label.")]
-    if test.excerpt_words:
-        blocks[0] = Text(f"Confusion matrix. {test.excerpt_words}")
+    blocks: list[Block] = [
+        Text(f"What is taken for what, of {row_count(int(known.sum()))} with a label. {test.excerpt_words}")
+    ]
     if unknown := int((test.rows.codes == -2).sum()):
         blocks.append(Text(f"{row_count(unknown)} with a label that training did not have cannot be told rightly."))
     if len(classes) <= _LARGEST_GRID:

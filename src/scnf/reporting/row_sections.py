@@ -6,7 +6,6 @@ import numpy as np
 
 from scnf.data.labels import UNLABELED
 from scnf.evaluation.labelling import expected_wrong, label_next
-from scnf.latents import latents_of
 from scnf.modelfile import TrainedModel
 from scnf.reporting.blocks import Block, Section, Text
 from scnf.reporting.judging import Judged
@@ -16,7 +15,7 @@ from scnf.reporting.telling import certainty, class_name, percent
 
 ROWS_SHOWN = 12
 _MOST_CANDIDATES = 2000
-_HARDLY = 0.05  # rows set right: fewer are not worth a label
+_HARDLY = 0.05  # mistakes mended: fewer are not worth a label
 _USUAL = 3.0  # spreads from the middle
 
 
@@ -37,8 +36,7 @@ def uncertain_section(material: Material, judged: Sequence[Judged]) -> Section:
         facts["rows"].append(one.rows.kind)
         facts["says"].append(f"{class_name(material.trained.classes, first)} {certainty(shares[first])}")
         facts["or"].append(f"{class_name(material.trained.classes, second)} {certainty(shares[second])}")
-        truth = class_name(material.trained.classes, int(one.rows.codes[row]))
-        facts["true"].append(f"true: {truth}" if truth and material.images else truth)
+        facts["true"].append(class_name(material.trained.classes, int(one.rows.codes[row])))
     return Section(
         "uncertain",
         title,
@@ -47,7 +45,11 @@ def uncertain_section(material: Material, judged: Sequence[Judged]) -> Section:
             Text(
                 "Rows without a training label whose most probable class is least probable, by calibrated "
                 "probabilities."
-                + ("" if material.images else " The columns are those in which the classes differ most.")
+                + (
+                    ""
+                    if material.images
+                    else " Rows are counted from 1; the columns are those in which the classes differ most."
+                )
             ),
             shown_rows(material, choice, _worth_showing(facts), _columns(material, judged)),
             *_excerpts(judged),
@@ -68,9 +70,9 @@ def unusual_section(material: Material, judged: Sequence[Judged]) -> Section:
     for one, row in choice:
         density = float(one.log_density[row])
         facts["rows"].append(one.rows.kind)
-        facts["log p(x)"].append(("log p(x) " if material.images else "") + f"{density:.4g}")
+        facts["log p(x)"].append(f"{density:.4g}")
         below = float(np.mean(np.array(trained.densities) > density)) if trained.densities else None
-        facts["less likely than"].append("" if below is None or material.images else percent(below))
+        facts["less likely than"].append("" if below is None else percent(below))
         facts["says"].append(class_name(trained.classes, int(one.predicted[row])))
         if trained.table is not None:
             facts["stands out"].append(_stands_out(trained, one, row))
@@ -86,7 +88,11 @@ def unusual_section(material: Material, judged: Sequence[Judged]) -> Section:
         "unusual",
         title,
         short,
-        [Text(intro), shown_rows(material, choice, _worth_showing(facts), columns), *_excerpts(judged)],
+        [
+            Text(intro),
+            shown_rows(material, choice, _worth_showing(facts), columns, prose=trained.table is not None),
+            *_excerpts(judged),
+        ],
     )
 
 
@@ -101,29 +107,26 @@ def label_next_section(material: Material, train: Judged | None) -> Section:
         return only(material.no_train)
     if len(material.trained.classes) < 2:
         return only("With one class alone there is nothing to choose: every row belongs to it.")
-    candidates = np.flatnonzero(train.told & ~train.labelled)
+    candidates = np.flatnonzero(train.told & ~train.labelled & np.isfinite(train.z_f).all(1))
     if not len(candidates):
         return only("Every row that was learned from has a label already.")
     candidates = spread(candidates, _MOST_CANDIDATES)
-    z = latents_of(material.trained, train.rows.x[candidates], "z_f").double().numpy()
-    finite = np.isfinite(z).all(1)
-    candidates, z = candidates[finite], z[finite]
     wrong = expected_wrong(train.probabilities[candidates])
-    found = label_next(z, wrong, ROWS_SHOWN)
+    found = label_next(train.z_f[candidates], wrong, ROWS_SHOWN)
     assert material.train is not None
     hidden = int((material.train.codes == UNLABELED).sum())
     scale = hidden / len(candidates)
     facts: dict[str, list[str]] = {"gain": [], "may be wrong": [], "says": []}
     for row, gain in zip(found.rows, found.gains, strict=True):
-        facts["gain"].append(f"{scale * gain:.2g}" + (" rows" if material.images else ""))
-        facts["may be wrong"].append(("may be wrong: " if material.images else "") + certainty(wrong[row]))
+        facts["gain"].append(f"{scale * gain:.2g}")
+        facts["may be wrong"].append(certainty(wrong[row]))
         facts["says"].append(class_name(material.trained.classes, int(train.predicted[candidates[row]])))
     blocks: list[Block] = [
         Text(
-            "The criterion is the expected number of rows that a label sets right: the probability that the model is "
-            "wrong about the row, times the number of rows without a label that are like it, near rows of z_f counting "
-            "up to 1. What a row above it in the list covers is not counted again, so near-duplicates are passed over: "
-            "label from the top. It takes the probabilities at their word and is a guide, not a promise."
+            "The criterion is the number of mistakes that a label is expected to mend (“gain”): the probability that "
+            "the model is wrong about the row, and about each row near it in z_f that has no label either, as far as "
+            "they are alike. What the rows above it in the list mend is not counted again, so near-duplicates are "
+            "passed over: label from the top. It takes the probabilities at their word; it is a guide, not a promise."
         ),
         shown_rows(
             material,

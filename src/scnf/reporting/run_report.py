@@ -103,7 +103,7 @@ def _tiles(material: Material, numbers: dict[str, Any]) -> list[tuple[str, str, 
         )
     if numbers["rows"] is not None:
         tiles.append((f"{numbers['labels']:,}", "labels", f"of {numbers['rows']:,} rows to learn from"))
-    tiles.append((f"{len(material.trained.classes):,}", "classes", f"recipe {material.trained.recipe.name}"))
+    tiles.append((f"{len(material.trained.classes):,}", "classes", f"recipe “{material.trained.recipe.name}”"))
     if material.metrics.get("seconds") is not None:
         tiles.append((f"{material.metrics['seconds']:.0f} s", "to train", f"{_parameters(material):,} parameters"))
     return tiles

@@ -9,7 +9,7 @@ from scnf.modelfile import TrainedModel
 from scnf.reporting.blocks import Block, Figures, Gallery, Listing, Section, Text, Tile
 from scnf.reporting.judging import Judged
 from scnf.reporting.material import Material, spread
-from scnf.reporting.pictures import Picture, image_uri, picture
+from scnf.reporting.pictures import Picture, add_class_legend, image_uri, picture
 from scnf.reporting.shown_rows import COLUMNS_SHOWN, telling_columns, value_words
 from scnf.reporting.toys import toy_pictures
 from scnf.tables import Table
@@ -94,24 +94,30 @@ def _scatters(trained: TrainedModel, train: Judged) -> list[Picture]:
         picture(
             "Real rows",
             f"{len(rows)} training rows in the colours of their known or predicted classes.",
-            lambda theme: _scatter_figure(points, codes, numbers, window, theme),
+            lambda theme: _scatter_figure(points, codes, numbers, window, trained.classes, theme),
         ),
         picture(
             "Drawn rows",
             f"{_POINTS} rows drawn from the model, in the colours of the classes they were drawn for.{left_out}",
-            lambda theme: _scatter_figure(others, drawn_codes, numbers, window, theme),
+            lambda theme: _scatter_figure(others, drawn_codes, numbers, window, trained.classes, theme),
         ),
     ]
 
 
 def _scatter_figure(
-    points: np.ndarray, codes: np.ndarray, names: list[str], window: tuple[np.ndarray, np.ndarray], theme: Theme
+    points: np.ndarray,
+    codes: np.ndarray,
+    names: list[str],
+    window: tuple[np.ndarray, np.ndarray],
+    classes: tuple[str, ...],
+    theme: Theme,
 ) -> Figure:
-    figure = new_figure(4.2, 3.4, theme)
+    figure = new_figure(5.0, 4.2, theme)
     ax = figure.subplots()
     style_axes(ax, names[0], names[1], theme)
     for k in np.unique(codes):
         ax.scatter(*points[codes == k].T, s=11, color=theme.classes[k % len(theme.classes)], alpha=0.75, linewidths=0)
     (left, bottom), (right, top) = window
     ax.set(xlim=(left, right), ylim=(bottom, top))
+    add_class_legend(figure, classes, theme)
     return figure

@@ -16,9 +16,16 @@ _LONGEST = 24  # characters of a value
 
 
 def shown_rows(
-    material: Material, choice: Sequence[tuple[Judged, int]], facts: dict[str, list[str]], columns: Sequence[str]
+    material: Material,
+    choice: Sequence[tuple[Judged, int]],
+    facts: dict[str, list[str]],
+    columns: Sequence[str],
+    prose: bool = False,
 ) -> Block:
-    """Return rows with facts about each of them: below its picture, or before the values of some of its columns."""
+    """Return rows with facts about each of them: below its picture, or before the values of some of its columns.
+
+    ``prose`` says that what stands last in a table is long text.
+    """
     names = [judged.rows.name(row) for judged, row in choice]
     if material.images:
         levels = material.trained.levels or 256
@@ -26,7 +33,7 @@ def shown_rows(
             [
                 Tile(
                     image_uri(np.asarray(judged.rows.x[row])[None], levels),
-                    [*(values[i] for values in facts.values() if values[i]), names[i]],
+                    [*(f"{fact}: {values[i]}" for fact, values in facts.items() if values[i]), names[i]],
                 )
                 for i, (judged, row) in enumerate(choice)
             ]
@@ -40,7 +47,7 @@ def shown_rows(
         ]
         for i, (judged, row) in enumerate(choice)
     ]
-    return Listing(["row", *facts, *columns], rows)
+    return Listing(["row", *facts, *columns], rows, prose=prose)
 
 
 def value_words(table: Table, name: str, row: int) -> str:

@@ -1,5 +1,7 @@
 """Columns in words."""
 
+from collections.abc import Sequence
+
 from scnf.tables.schema import Column
 from scnf.tables.table import listed
 
@@ -14,3 +16,10 @@ def column_words(column: Column) -> tuple[str, str, str]:
     gaps = "" if column.missing is None else f", {100 * column.missing:.2g} % missing"
     kind = "whole number" if column.kind == "integer" else "number"
     return column.name, kind, f"about {column.scaling.center:.4g} ± {column.scaling.spread:.2g}{gaps}"
+
+
+def kind_counts(columns: Sequence[Column]) -> str:
+    """Return how many columns there are of each kind."""
+    kinds = [column.kind for column in columns]
+    plural = {"number": "numbers", "integer": "whole numbers", "category": "categories", "constant": "constant"}
+    return f"{len(columns)}: " + ", ".join(f"{kinds.count(kind)} {plural[kind]}" for kind in dict.fromkeys(kinds))
