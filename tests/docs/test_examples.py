@@ -1,22 +1,44 @@
 """The Python of the pages runs as it stands: all blocks of a page, in order, in an empty folder."""
 
+import shlex
 from pathlib import Path
 
 import pytest
 
 from scnf.training.schedule import Pace
-from tests.docs.pages import PAGES, blocks, name_of
+from tests.cli.conftest import invoke
+from tests.docs.pages import PAGES, ROOT, blocks, name_of
 
 WITH_PYTHON = [page for page in PAGES if blocks(page.read_text("utf-8"), "python")]
 
 
-@pytest.mark.parametrize("page", WITH_PYTHON, ids=name_of)
-def test_the_python_of_a_page_runs(page: Path, no_data: Path, small_images: Path, monkeypatch: pytest.MonkeyPatch):
-    # Examples show whole trainings; three steps tell as well whether they run.
+@pytest.fixture
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Examples show whole trainings; three steps tell as well whether they run."""
     monkeypatch.setattr(Pace, "progress", lambda self, step: min(1.0, step / 3))
+
+
+@pytest.mark.usefixtures("_short")
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=name_of)
+def test_the_python_of_a_page_runs(page: Path, no_data: Path, small_images: Path):
     (no_data / "data").symlink_to(small_images)
     code = "\n".join(blocks(page.read_text("utf-8"), "python"))
     exec(compile(code, name_of(page), "exec"), {"__name__": "example"})
+
+
+@pytest.mark.usefixtures("_short", "no_data")
+@pytest.mark.parametrize(("page", "preparing"), [("get-started", 0), ("your-table", 1)])
+def test_the_commands_of_a_page_run(page: str, preparing: int):
+    """Some pages make the files of their commands themselves, in the first blocks of Python; reports take too long."""
+    text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
+    for code in blocks(text, "python")[:preparing]:
+        exec(code, {})
+    lines = [shlex.split(line, comments=True) for block in blocks(text, "sh") for line in block.splitlines()]
+    commands = [words[1:] for words in lines if words[:1] == ["scnf"] and words[1] != "report"]
+    assert len(commands) >= 4
+    for words in commands:
+        result = invoke(*words)
+        assert result.exit_code == 0, (words, result.output)
 
 
 def test_the_pages_have_examples():
