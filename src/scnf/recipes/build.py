@@ -62,11 +62,16 @@ def _conditional(spec: Conditional, features: int, classes: int, shape: Shape) -
             return FixedGaussians(features, classes, spec.distance)
         case AutoregressiveSpec():
             return Autoregressive(features, classes, spec.steps, spec.hidden, spec.map, spec.bins)
-        case FlowPerClassSpec(flow=MultiscaleSpec() as flow):
-            if features != math.prod(shape):
-                raise ValueError(f"a multiscale flow for each class takes whole images, but f keeps {features} values")
-            return FlowPerClass([Chain(*image_steps(flow, shape)) for _ in range(classes)], shape)
-        case FlowPerClassSpec(flow=flow):
-            return FlowPerClass([Chain(*vector_steps(flow, features)) for _ in range(classes)], (features,))
+        case FlowPerClassSpec():
+            return _flow_per_class(spec, features, classes, shape)
         case _:
             return ConditionalFlow(Chain(*vector_steps(spec, features, classes)), features, classes)
+
+
+def _flow_per_class(spec: FlowPerClassSpec, features: int, classes: int, shape: Shape) -> FlowPerClass:
+    flow = spec.flow
+    if not isinstance(flow, MultiscaleSpec):
+        return FlowPerClass([Chain(*vector_steps(flow, features)) for _ in range(classes)], (features,))
+    if features != math.prod(shape):
+        raise ValueError(f"a multiscale flow for each class takes whole images, but f keeps {features} values")
+    return FlowPerClass([Chain(*image_steps(flow, shape)) for _ in range(classes)], shape)
