@@ -169,7 +169,7 @@ def cost_figure(costs: Sequence[dict[str, Any]], theme: Theme = LIGHT) -> Figure
 def render(folder: Path, minutes: float, costs: Sequence[dict[str, Any]], readme: Path | None = None) -> dict[str, Any]:
     """Write table.md, table.json and the figure, bring the README up to date, and return the summary."""
     summary = {**summarize(folder, minutes), "cost": list(costs)}
-    summary["verdict"] = verdict(summary)
+    summary["verdicts"] = [verdict(summary)]
     folder.mkdir(parents=True, exist_ok=True)
     write_record(folder / "table.json", summary)
     (folder / "table.md").write_text(page(summary, costs), encoding="utf-8")
