@@ -81,9 +81,10 @@ def _hidden(train: Table, task: FairTask) -> Table:
     """Return the training rows with so many values of the protected column known, as many of each."""
     if task.labels == "all":
         return train
-    _, codes = np.unique(train.columns[PROTECTED].astype(str), return_inverse=True)
-    known = hide_labels(codes, int(task.labels), task.seed) >= 0
-    return Table({**train.columns, PROTECTED: np.where(known, train.columns[PROTECTED], None)}, train.named)
+    protected = train.columns[PROTECTED].copy()
+    _, codes = np.unique(protected.astype(str), return_inverse=True)
+    protected[hide_labels(codes, int(task.labels), task.seed) < 0] = None
+    return Table({**train.columns, PROTECTED: protected}, train.named)
 
 
 def _checked_labels(text: str | None) -> tuple[str, ...]:
