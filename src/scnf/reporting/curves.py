@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -57,13 +58,7 @@ def training_pictures(
     ]
     for key, added, unit, title, caption in others:
         if curves := _curves(history, key, added):
-            pictures.append(
-                picture(
-                    title,
-                    caption,
-                    lambda theme, curves=curves, unit=unit: plots.curve_figure(curves, best, theme, y_title=unit),
-                )
-            )
+            pictures.append(picture(title, caption, partial(plots.curve_figure, curves, best, y_title=unit)))
     return pictures
 
 

@@ -1,6 +1,7 @@
 """Where rows lie in z_f and in z_h, and how much of the label each of the two tells."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -60,7 +61,7 @@ def latent_section(material: Material, train: Judged | None) -> Section:
             picture(
                 name,
                 f"{how} of {name}: {what}.",
-                lambda theme, points=points: _map_figure(points, found.y, found.known, material.trained.classes, theme),
+                partial(_map_figure, points, found.y, found.known, material.trained.classes),
             )
         )
     words = (
@@ -91,9 +92,10 @@ def _map_figure(points: np.ndarray, y: np.ndarray, known: np.ndarray, classes: S
     for k in np.unique(y):
         color, marker = theme.classes[k % len(theme.classes)], MARKERS[k % len(MARKERS)]
         here = (y == k) & ~known
-        ax.scatter(*points[here].T, s=9, color=color, alpha=0.6, linewidths=0)
+        ax.scatter(points[here, 0], points[here, 1], s=9, color=color, alpha=0.6, linewidths=0)
         here = (y == k) & known
-        ax.scatter(*points[here].T, s=44, color=color, marker=marker, edgecolors=theme.ink, linewidths=0.9, zorder=3)
+        style = {"color": color, "marker": marker, "edgecolors": theme.ink, "linewidths": 0.9}
+        ax.scatter(points[here, 0], points[here, 1], s=44, zorder=3, **style)
     ax.set(xticks=[], yticks=[])
     ax.set_facecolor(theme.background)
     ax.spines[:].set_color(theme.quiet)

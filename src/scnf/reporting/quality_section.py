@@ -1,5 +1,7 @@
 """How often the model is right, whether it knows, and what it takes for what."""
 
+from functools import partial
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -28,7 +30,8 @@ def no_test_words(material: Material, test: Judged | None) -> str:
 
 def quality_section(material: Material, test: Judged | None) -> Section:
     """Return error, likelihood and reliability on test rows."""
-    metrics, blocks = material.metrics, []
+    metrics = material.metrics
+    blocks: list[Block] = []
     pairs: dict[str, str] = {}
     why_not = no_test_words(material, test)
     pictures: Block | None = None
@@ -84,10 +87,7 @@ def _reliability_pictures(raw: Reliability, calibrated: Reliability, temperature
         }
     rest = " On the line, confidence is what it says; the size of a point tells how many rows it stands for."
     return Figures(
-        [
-            picture(title, caption + rest, lambda theme, found=found: reliability_figure(found, theme))  # type: ignore[misc]
-            for title, (caption, found) in shown.items()
-        ]
+        [picture(title, words + rest, partial(reliability_figure, found)) for title, (words, found) in shown.items()]
     )
 
 

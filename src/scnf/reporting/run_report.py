@@ -134,7 +134,8 @@ def training_section(material: Material) -> Section:
 
 def repeat_section(material: Material) -> Section:
     """Return the recipe, the command that repeats the run and how to go on."""
-    trained, blocks = material.trained, []
+    trained = material.trained
+    blocks: list[Block] = []
     if material.repeat is None:
         blocks.append(Text("The command that repeats the run lies in its folder, which is not here.", quiet=False))
     else:

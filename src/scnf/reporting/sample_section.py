@@ -38,8 +38,7 @@ def _strips(trained: TrainedModel, classes: tuple[str, ...], train: Judged | Non
     levels, tiles = trained.levels or 256, []
     for code, name in enumerate(classes):
         tiles.append(Tile(image_uri(trained.sample(_IMAGES, name)[0], levels), [f"{name}: samples"]))
-        real = np.flatnonzero(train.rows.codes == code)[:_IMAGES] if train is not None else []
-        if train is not None and len(real):
+        if train is not None and len(real := np.flatnonzero(train.rows.codes == code)[:_IMAGES]):
             tiles.append(Tile(image_uri(np.asarray(train.rows.x[real]), levels), [f"{name}: real"]))
     words = f"{_IMAGES} images drawn for each class" + (", and labelled training images beside them." if train else ".")
     return [Text(words), Gallery(tiles, wide=True)]
@@ -116,7 +115,8 @@ def _scatter_figure(
     ax = figure.subplots()
     style_axes(ax, names[0], names[1], theme)
     for k in np.unique(codes):
-        ax.scatter(*points[codes == k].T, s=11, color=theme.classes[k % len(theme.classes)], alpha=0.75, linewidths=0)
+        x, y = points[codes == k].T
+        ax.scatter(x, y, s=11, color=theme.classes[k % len(theme.classes)], alpha=0.75, linewidths=0)
     (left, bottom), (right, top) = window
     ax.set(xlim=(left, right), ylim=(bottom, top))
     add_class_legend(figure, classes, theme)

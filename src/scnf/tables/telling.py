@@ -22,4 +22,5 @@ def kind_counts(columns: Sequence[Column]) -> str:
     """Return how many columns there are of each kind."""
     kinds = [column.kind for column in columns]
     plural = {"number": "numbers", "integer": "whole numbers", "category": "categories", "constant": "constant"}
-    return f"{len(columns)}: " + ", ".join(f"{kinds.count(kind)} {plural[kind]}" for kind in dict.fromkeys(kinds))
+    counts = [f"{kinds.count(kind)} {plural[kind]}" for kind in dict.fromkeys(kinds)]
+    return counts[0] if len(counts) == 1 else f"{len(columns)}: {', '.join(counts)}"
