@@ -22,7 +22,7 @@ def reproduce(
             "--seeds",
             min=1,
             metavar="N",
-            help="Splits 0 … N−1, each a seed; if not given, 20 of table1, 10 of systems and 3 of the others.",
+            help="Splits 0 … N−1, each a seed; 20 of table1, 10 of systems, 1 of fairness, else 3 if not given.",
         ),
     ] = None,
     minutes: Annotated[
