@@ -17,6 +17,7 @@ from scnf.bijections import (
     ChannelMask,
     CheckerboardMask,
     ContextAffine,
+    ContextLinear,
     Coupling,
     Dynamics,
     ElementwiseMap,
@@ -201,6 +202,7 @@ def _continuous() -> dict[str, Case]:
 CASES: dict[str, Case] = {
     **_both(ActNorm, "actnorm"),
     **_both(lambda channels: ContextAffine(channels, 3), "context-affine", context=3),
+    "context-linear": Case(lambda: ContextLinear(5, 3), VECTOR, VECTOR, 3),
     **_both(standardize, "standardize"),
     "principal-components": Case(principal_components, VECTOR, VECTOR),
     **_both(InvertibleLinear, "linear-full"),

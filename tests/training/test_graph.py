@@ -26,6 +26,17 @@ def test_a_row_that_no_label_reaches_is_of_all_classes_alike():
     torch.testing.assert_close(guess[:20], torch.tensor([0.0, 1.0, 0.0, 0.0]).expand(20, 4))
 
 
+def test_a_class_grows_along_its_rows_however_far():
+    """Two lines side by side, each with one label at an end: what is far along a line is of its class, and sure."""
+    along = torch.arange(300.0)
+    x = torch.cat([torch.stack([along, torch.zeros(300)], 1), torch.stack([along, torch.full((300,), 8.0)], 1)])
+    y = torch.full((600,), -1)
+    y[0], y[599] = 0, 1
+    guess = spread_labels(x, y, 2)
+    assert torch.equal(guess.argmax(1), torch.arange(600) // 300)
+    assert float(guess.amax(1).min()) > 0.9
+
+
 def test_two_rows_are_neighbours():
     guess = spread_labels(torch.tensor([[0.0], [1.0]]), torch.tensor([0, -1]), 2)
     torch.testing.assert_close(guess, torch.tensor([[1.0, 0.0], [1.0, 0.0]]))

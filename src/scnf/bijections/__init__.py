@@ -3,6 +3,7 @@
 from scnf.bijections.actnorm import ActNorm, ContextAffine, Standardize
 from scnf.bijections.base import Bijection
 from scnf.bijections.chain import Chain, Inverse
+from scnf.bijections.context_linear import ContextLinear
 from scnf.bijections.continuous import FFJORD, Dynamics, MLPDynamics
 from scnf.bijections.coupling import AffineMap, Coupling, ElementwiseMap, SplineMap, TwoWayCoupling
 from scnf.bijections.elementwise import BackgroundLogit, Logit
@@ -21,6 +22,7 @@ __all__ = [
     "ChannelMask",
     "CheckerboardMask",
     "ContextAffine",
+    "ContextLinear",
     "Coupling",
     "Dynamics",
     "ElementwiseMap",

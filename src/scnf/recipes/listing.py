@@ -9,6 +9,7 @@ from scnf.bijections import (
     Chain,
     CheckerboardMask,
     ContextAffine,
+    ContextLinear,
     Coupling,
     FactorOut,
     Flatten,
@@ -83,7 +84,7 @@ def _name(layer: Bijection, channels: int, coupling: str) -> str:
             name = "ToLogits()"
         case InvertibleLinear() | LULinear():
             name = f"InvertibleConv2d({channels})"
-        case ActNorm() | ContextAffine():
+        case ActNorm() | ContextAffine() | ContextLinear():
             name = f"{type(layer).__name__}({channels})"
         case _:
             name = f"{type(layer).__name__}()"

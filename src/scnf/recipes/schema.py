@@ -33,6 +33,7 @@ class CouplingSpec(_Strict):
     order: StepOrder = "actnorm-first"
     halves: Halves = "one"
     class_affine: bool = True  # in h: every class is moved and scaled as a whole after each step
+    class_linear: bool = False  # in h: every class has a mean and a full covariance of its own before the first step
     map: Literal["affine", "spline"] = "affine"
     scale: Literal["sigmoid", "exp", "tanh"] = "tanh"
     bound: PositiveFloat = 2.0  # of the log-scale (affine, tanh) or of the spline's box

@@ -12,6 +12,7 @@ from scnf.bijections import (
     Chain,
     ChannelMask,
     ContextAffine,
+    ContextLinear,
     Coupling,
     ElementwiseMap,
     FactorOut,
@@ -54,7 +55,8 @@ def vector_steps(spec: VectorSpec, features: int, context: int = 0) -> list[Bije
     if isinstance(spec, FFJORDSpec):
         return [_ffjord(spec, features, context) for _ in range(spec.blocks)]
     counts = (spec.steps,) if isinstance(spec.steps, int) else spec.steps
-    return _coupling_steps(spec, counts, features, context)
+    first = [ContextLinear(features, context)] if context and spec.class_linear else []
+    return [*first, *_coupling_steps(spec, counts, features, context)]
 
 
 def _ffjord(spec: FFJORDSpec, features: int, context: int) -> FFJORD:

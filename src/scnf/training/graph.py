@@ -12,6 +12,8 @@ _COMPONENTS = 50
 _NEIGHBORS = 7
 _SPREAD = 0.99  # how much of a row's classes comes from its neighbours in a round
 _ROUNDS = 100
+# Then the classes of all rows are made surer, and spread a little further, again and again.
+_SHARPENINGS, _SPREAD_OF_SURE, _ROUNDS_OF_SURE = 40, 0.9, 10
 _ROWS_AT_A_TIME = 1000
 
 
@@ -20,19 +22,35 @@ def spread_labels(x: Tensor, y: Tensor, classes: int) -> Tensor:
 
     The graph joins a row ``[N, ...]`` with its nearest neighbours among the principal components, by weights that
     fall with the distance. A row that no label reaches is of all classes alike.
-    Reference: Zhou et al., Learning with Local and Global Consistency (2004).
+    References: Zhou et al., Learning with Local and Global Consistency (2004); for the sharpening in turns Garcia-Cardona
+    et al., Multiclass Data Segmentation using Diffuse Interface Methods on Graphs (2014).
     """
     graph = _graph(_principal(x.flatten(1).float()))
-    given = torch.zeros(len(y), classes)
+    labels = torch.zeros(len(y), classes)
     known = (y >= 0).nonzero()[:, 0]
-    given[known, y[known]] = 1.0
-    spread = labels = given.numpy()
-    for _ in range(_ROUNDS):
-        spread = _SPREAD * (graph @ spread) + (1 - _SPREAD) * labels
-    total = (reached := torch.from_numpy(spread)).sum(1, keepdim=True)
-    guess = torch.where(total > 0, reached / total.clamp(min=1e-30), 1 / classes)
-    # The tails of the spread reach far: squared they keep their order and lose most of their weight.
-    return guess**2 / (guess**2).sum(1, keepdim=True)
+    labels[known, y[known]] = 1.0
+    guess = _spread(graph, labels, labels, _SPREAD, _ROUNDS)
+    for _ in range(_SHARPENINGS):
+        # A row is nearly sure of its class: so classes grow along the data instead of fading with the distance.
+        sure = _sharpened(guess)
+        sure[known] = labels[known]
+        guess = _spread(graph, guess, sure, _SPREAD_OF_SURE, _ROUNDS_OF_SURE)
+    return _sharpened(guess)
+
+
+def _spread(graph: "csr_array", start: Tensor, source: Tensor, share: float, rounds: int) -> Tensor:
+    """Return what rows are told by their neighbours, and theirs by their own, while each keeps a part of its source."""
+    spread, kept = start.numpy(), (1 - share) * source.numpy()
+    for _ in range(rounds):
+        spread = share * (graph @ spread) + kept
+    return torch.from_numpy(spread)
+
+
+def _sharpened(guess: Tensor) -> Tensor:
+    """Return shares of the classes, squared: tails that reach far keep their order and lose most of their weight."""
+    total = guess.sum(1, keepdim=True)
+    shares = torch.where(total > 0, guess / total.clamp(min=1e-30), 1 / guess.shape[1])
+    return shares**2 / (shares**2).sum(1, keepdim=True)
 
 
 def _principal(rows: Tensor) -> Tensor:

@@ -210,12 +210,12 @@ class Trial:
         taught, places = self.fabric.to_device((copies[own], places[own] // self.processes))
         # One pass for rows and copies: larger products, and the only one that data-parallel modules expect.
         log_joint, of_copies = self.module(torch.cat([x, taught])).split([len(x), len(taught)])
+        # While the graph's guess stands in for the posterior, it teaches too: softmax(guess · T / T) is the guess.
+        teacher = (log_joint if guess is None else guess * consistency.temperature)[places]
         if consistency.loss == "likelihood":
-            each = taught_nll(log_joint[places], of_copies, y[places])
+            each = taught_nll(teacher, of_copies, y[places])
         else:
-            each = consistency_loss(
-                log_joint[places], of_copies, y[places], consistency.temperature, consistency.confidence
-            )
+            each = consistency_loss(teacher, of_copies, y[places], consistency.temperature, consistency.confidence)
         weight = consistency.weight * min(1.0, (progress - consistency.start) / _CONSISTENCY_GROWS)
         loss = training_objective(log_joint, y, weights, self.spec, labelled, guess)
         return loss + weight * each.sum() / len(copies), _wrong(log_joint, y)
