@@ -22,8 +22,8 @@ def spread_labels(x: Tensor, y: Tensor, classes: int) -> Tensor:
 
     The graph joins a row ``[N, ...]`` with its nearest neighbours among the principal components, by weights that
     fall with the distance. A row that no label reaches is of all classes alike.
-    References: Zhou et al., Learning with Local and Global Consistency (2004); for the sharpening in turns Garcia-Cardona
-    et al., Multiclass Data Segmentation using Diffuse Interface Methods on Graphs (2014).
+    References: Zhou et al., Learning with Local and Global Consistency (2004); spread and sharpened in turns: Garcia-
+    Cardona et al., Multiclass Data Segmentation using Diffuse Interface Methods on Graphs (2014).
     """
     graph = _graph(_principal(x.flatten(1).float()))
     labels = torch.zeros(len(y), classes)
