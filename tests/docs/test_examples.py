@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from scnf.evaluation import calibration
 from scnf.training.schedule import Pace
 from tests.cli.conftest import invoke
 from tests.docs.pages import PAGES, ROOT, blocks, name_of
@@ -14,8 +15,10 @@ WITH_PYTHON = [page for page in PAGES if blocks(page.read_text("utf-8"), "python
 
 @pytest.fixture
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Examples show whole trainings; three steps tell as well whether they run."""
+    """Examples show whole trainings; three steps, and two quick fits to calibrate by, tell as well whether they run."""
     monkeypatch.setattr(Pace, "progress", lambda self, step: min(1.0, step / 3))
+    monkeypatch.setattr(calibration, "_FOLDS_OF_STARTS", 2)
+    monkeypatch.setattr(calibration, "_FOLDS_OF_RUNS", 2)
 
 
 @pytest.mark.usefixtures("_short")
