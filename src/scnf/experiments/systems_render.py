@@ -120,8 +120,8 @@ def page(summary: dict[str, Any], costs: Sequence[dict[str, Any]]) -> str:
         lines += [
             "## The cost of many classes",
             "",
-            f"A step of training on {BATCH} digits without a label, one thread, and the peak memory that model and",
-            "step add to the process.",
+            f"CPU time of a step of training on {BATCH} digits without a label, and the peak memory of the process;",
+            "what it has at K = 1 is mostly torch itself.",
             "",
             markdown_table(["system", "K", "parameters", "step, ms", "memory, MiB"], _cost_rows(costs)),
             "",
