@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import torch
 
 from scnf.recipes import TrainingSpec
@@ -56,3 +58,14 @@ def test_the_guess_counts_for_its_part_of_the_run_alone():
     assert not same_weights(trained(0.5), trained(0.0))
     assert not same_weights(trained(0.5), trained(1.0))
     assert same_weights(trained(0.5), trained(0.3))  # the steps begin at 0, 1/4, 2/4 and 3/4 of the run
+
+
+def test_where_all_labels_are_known_nothing_is_guessed(monkeypatch):
+    monkeypatch.setattr("scnf.training.trial.spread_labels", None)
+    fit(small_recipe(guess=1.0, steps=2), replace(DATA, y=TRUTH))
+
+
+def test_the_guess_draws_nothing_from_the_generator_of_the_run():
+    before = torch.random.get_rng_state()
+    spread_labels(DATA.x, DATA.y, 2)
+    assert torch.equal(torch.random.get_rng_state(), before)

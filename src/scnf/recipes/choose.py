@@ -13,8 +13,10 @@ _VARIANCE_IN_Z_F = 0.95
 # Images up to so many pixels are learned as vectors: there is little to gain from a second scale.
 _PIXELS_AS_VECTOR = 16 * 16
 # Coupling steps of the two levels of larger ones, and how much of them must be 0 to be background.
-_IMAGE_STEPS = (4, 6)
+_IMAGE_STEPS = (6, 8)
 _MUCH_BACKGROUND = 0.5
+# A covariance for each class of larger images: beyond so many components it would be most of the model.
+_COMPONENTS_WITH_COVARIANCE = 256
 # So few columns of so many rows hold shapes such as rings and moons, which Gaussians are a bad start for.
 _FEW_COLUMNS, _MANY_ROWS = 3, 300
 # Up to so many rows a run has 600 steps at the most; more rows have more to tell.
@@ -114,19 +116,23 @@ def _of_images(x: Tensor, levels: int) -> Recipe:
         keep = max(channels // (2 if len(spec) == 0 else 4), 1)
         spec.append({"squeeze": halves, "channel": steps, "keep": keep})
         channels = keep
+    covariances = channels * height * width <= _COMPONENTS_WITH_COVARIANCE
     background = float((x == 0).double().mean()) > _MUCH_BACKGROUND
     model = {
-        "f": {"kind": "multiscale", "levels": spec, "hidden": 32, "blocks": 1, "split_prior": True},
-        "h": {"kind": "coupling", "steps": 6, "hidden": [256]},
+        "f": {"kind": "multiscale", "levels": spec, "net": "glow", "hidden": 48, "split_prior": True},
+        "h": {"kind": "coupling", "steps": 6, "hidden": [256], "class_linear": covariances},
         "pixels": "background" if background else "logit",
         "pixel_levels": levels,
     }
     training = {
         "steps": 3000,
         "batch_size": 64,
-        "labelled_share": 0.25,
-        "labelled_weight": 0.25,
+        "labelled_share": 0.125,
+        "labelled_weight": 0.02,
+        "guess": 0.5,
+        "optimizer": "muon",
         "learning_rate": 0.002,
+        "h_rate": 3.0,
         "warmup_steps": 100,
         "ema": 0.99,
         "clip": 50_000.0,

@@ -222,7 +222,7 @@ class Trial:
 
     def _log_guess(self, progress: float) -> Tensor | None:
         """Return the log of what the graph guesses of this process's rows, while it stands in for their posterior."""
-        if progress >= self.spec.guess:
+        if progress >= self.spec.guess or not self.batches.counts["hidden"]:
             return None
         if self._guess is None:
             # The same in all processes and after a stop, so it is kept nowhere.
