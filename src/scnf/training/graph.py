@@ -13,7 +13,7 @@ _NEIGHBORS = 7
 _SPREAD = 0.99  # how much of a row's classes comes from its neighbours in a round
 _ROUNDS = 100
 # Then the classes of all rows are made surer, and spread a little further, again and again.
-_SHARPENINGS, _SPREAD_OF_SURE, _ROUNDS_OF_SURE = 10, 0.9, 10
+_SHARPENINGS, _SPREAD_OF_SURE, _ROUNDS_OF_SURE = 20, 0.9, 10
 _ROWS_AT_A_TIME = 1000
 
 
