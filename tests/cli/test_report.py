@@ -10,6 +10,7 @@ import pytest
 
 from scnf.modelfile import MODEL_FILE
 from scnf.reporting import judging, latent_sections, pictures
+from scnf.reporting.opening import Places, open_material
 from scnf.runs import METRICS_FILE, SPLIT_FILE
 from tests.cli.conftest import invoke, invoke_json, refusal
 
@@ -133,8 +134,10 @@ def test_data_that_are_gone_are_missed_and_may_be_named(folder: Path, fruit_run:
         assert "--data FILE" in found[key]
     assert "drawn for" in found["samples"]
     assert "scnf fit" in found["repeat"]
-    found = report(folder / "b.html", "run", "--data", fruit_run.parent / "fruit.csv")
-    assert "not there any more" not in found["page"]
+    material = open_material(Path("run"), Places(data=fruit_run.parent / "fruit.csv"))
+    assert material.train is not None
+    assert len(material.train) == 90
+    assert material.test is not None
     (folder / "other.csv").write_text("size,label\n1,apple\n")
     assert "other.csv is not the same" in refusal("report", "run", "--data", "other.csv", "--out", "c.html")
 
