@@ -10,14 +10,16 @@ from sklearn.base import clone
 
 from scnf.errors import UserError
 from scnf.evaluation.probes import HELD_OUT_PROBES
+from scnf.evaluation.tables import block_is_current
 from scnf.experiments import Options, fairness
-from scnf.experiments.fairness_render import AIM, block, verdict
+from scnf.experiments.fairness_render import AIM, block, full_page, summarize, verdict
 from scnf.fairness import AttributeHider, measure
 from scnf.fairness.cells import OrderedCells
 from scnf.tables import Table
 from tests.census_files import write_census
 from tests.cli.conftest import refusal
 
+ROOT = Path(__file__).parents[1]
 QUICK = {"training.steps": 150, "training.batch_size": 256, "model.h.hidden": [16]}
 LINEAR = {name: HELD_OUT_PROBES[name] for name in ("logistic regression",)}
 
@@ -205,6 +207,13 @@ def test_the_experiment_is_recorded_once_and_rendered(quick_experiment: Options,
 
     monkeypatch.setattr(fairness, "run_task", lambda *args: pytest.fail("there are records"))
     fairness.run(options)
+
+
+def test_the_pages_say_what_the_records_say():
+    folder = ROOT / "results" / "fairness"
+    summary = summarize(folder)
+    assert (folder / "table.md").read_text("utf-8") == full_page(summary)
+    assert block_is_current(ROOT / "docs" / "fairness.md", "fairness", block(summary))
 
 
 def test_the_experiment_refuses_what_is_no_number_of_labels():
