@@ -28,17 +28,18 @@ _MOST_TRIALS = 16
 
 
 class Sizes(NamedTuple):
-    """Components of z and the widths of all nets."""
+    """Components of z, the widths of all nets, and the learning rate that these can take."""
 
     latent: int
     hidden: tuple[int, ...]
+    rate: float
 
 
 def sizes_for(values: int) -> Sizes:
-    """Return what suits rows of so many values; the largest is the paper's for MNIST."""
+    """Return what suits rows of so many values; the largest is about the paper's for MNIST."""
     if values <= 3:
-        return Sizes(2, (64, 64))
-    return Sizes(16, (256, 256)) if values <= 256 else Sizes(50, (500, 500))
+        return Sizes(2, (64, 64), 3e-3)
+    return Sizes(16, (128, 128), 3e-3) if values <= 256 else Sizes(50, (500, 500), 1e-3)
 
 
 class VAESystem(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -60,7 +61,7 @@ class VAESystem(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         *,
         latent: int | None = None,
         hidden: Sequence[int] | None = None,
-        steps: int = 4000,
+        steps: int = 10_000,
         max_seconds: float | None = None,
         random_state: Any = None,
     ):
@@ -86,15 +87,16 @@ class VAESystem(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """Return all settings for rows of a shape, for a record."""
         sizes = self._sizes(math.prod(shape))
         return {
-            "model": {"kind": type(self).__name__, **sizes._asdict(), "hidden": list(sizes.hidden)},
-            "training": self._training().model_dump(mode="json"),
+            "model": {"kind": type(self).__name__, "latent": sizes.latent, "hidden": list(sizes.hidden)},
+            "training": self._training(sizes).model_dump(mode="json"),
         }
 
     def _sizes(self, values: int) -> Sizes:
         chosen = sizes_for(values)
-        return Sizes(self.latent or chosen.latent, chosen.hidden if self.hidden is None else tuple(self.hidden))
+        hidden = chosen.hidden if self.hidden is None else tuple(self.hidden)
+        return Sizes(self.latent or chosen.latent, hidden, chosen.rate)
 
-    def _training(self, share: float = 1.0) -> TrainingSpec:
+    def _training(self, sizes: Sizes, share: float = 1.0) -> TrainingSpec:
         """Return the training of a part that may take a share of all steps and of the time."""
         minutes = None if self.max_seconds is None else self.max_seconds * share / 60
         return TrainingSpec(
@@ -102,7 +104,7 @@ class VAESystem(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             max_minutes=minutes,
             batch_size=128,
             labelled_share=0.25,
-            learning_rate=1e-3,
+            learning_rate=sizes.rate,
             decay_start=0.5,
             clip=1e4,
         )

@@ -31,7 +31,7 @@ class M1(VAESystem):
     """
 
     def _learn(self, rows: Rows, data: TrainingData, sizes: Sizes, seed: int) -> list[nn.Module]:
-        self.vae_ = learned_vae(rows, data, sizes, self._training(), seed)
+        self.vae_ = learned_vae(rows, data, sizes, self._training(sizes), seed)
         labelled = data.y >= 0
         with torch.no_grad():
             means = self.vae_.encode(rows.inputs(data.x[labelled])).mean
@@ -62,8 +62,8 @@ class M2(VAESystem):
     """
 
     def _learn(self, rows: Rows, data: TrainingData, sizes: Sizes, seed: int) -> list[nn.Module]:
-        self.vae_ = ConditionalVAE(rows, math.prod(data.shape), data.classes, *sizes)
-        learn(self.vae_, m2_loss(self.vae_), data, self._training(), seed)
+        self.vae_ = ConditionalVAE(rows, math.prod(data.shape), data.classes, sizes.latent, sizes.hidden)
+        learn(self.vae_, m2_loss(self.vae_), data, self._training(sizes), seed)
         return [self.vae_]
 
     def _proba(self, x: Tensor) -> Tensor:
@@ -86,9 +86,9 @@ class M1M2(VAESystem):
     """
 
     def _learn(self, rows: Rows, data: TrainingData, sizes: Sizes, seed: int) -> list[nn.Module]:
-        half = self._training(0.5)
+        half = self._training(sizes, 0.5)
         self.vae_ = learned_vae(rows, data, sizes, half, seed)
-        self.upper_ = ConditionalVAE(NormalRows(), sizes.latent, data.classes, *sizes)
+        self.upper_ = ConditionalVAE(NormalRows(), sizes.latent, data.classes, sizes.latent, sizes.hidden)
         of_latents = m2_loss(self.upper_)
 
         def loss(x: Tensor, y: Tensor, weights: Tensor) -> Tensor:
@@ -114,7 +114,7 @@ class M1M2(VAESystem):
 
 def learned_vae(rows: Rows, data: TrainingData, sizes: Sizes, spec: TrainingSpec, seed: int) -> VAE:
     """Return a variational autoencoder that was trained on all rows."""
-    vae = VAE(rows, math.prod(data.shape), *sizes)
+    vae = VAE(rows, math.prod(data.shape), sizes.latent, sizes.hidden)
     learn(vae, lambda x, y, weights: -(vae.elbo(rows.inputs(x)) * weights).sum(), data, spec, seed)
     return vae
 
