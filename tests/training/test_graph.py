@@ -44,11 +44,24 @@ def test_two_rows_are_neighbours():
     torch.testing.assert_close(guess, torch.tensor([[1.0, 0.0], [1.0, 0.0]]))
 
 
-def test_a_guess_stands_in_for_the_posterior():
-    log_joint, weights = torch.tensor([[-1.0, -3.0], [-1.0, -3.0]]), torch.tensor([0.5, 0.5])
-    guess = torch.tensor([[0.5, 0.5], [0.25, 0.75]]).log()
-    loss = training_objective(log_joint, torch.tensor([0, -1]), weights, TrainingSpec(), log_resp=guess)
-    torch.testing.assert_close(loss, torch.tensor(0.5 * 1.0 + 0.5 * (0.25 * 1.0 + 0.75 * 3.0)))
+def test_a_guess_is_what_is_known_of_a_row_before_it_is_looked_at():
+    joint, weights = torch.tensor([[0.1, 0.3], [0.1, 0.3]]), torch.tensor([0.5, 0.5])
+    guess = torch.tensor([[0.5, 0.5], [0.25, 0.75]])
+    loss = training_objective(joint.log(), torch.tensor([0, -1]), weights, TrainingSpec(), log_guess=guess.log())
+    expected = -0.5 * torch.tensor(0.1).log() - 0.5 * torch.tensor(0.25 * 0.1 + 0.75 * 0.3).log()
+    torch.testing.assert_close(loss, expected)
+
+
+def test_the_two_objectives_have_the_same_gradient_under_a_guess():
+    y, weights = torch.tensor([0, -1, -1]), torch.full((3,), 1 / 3)
+    guess = torch.rand(3, 4, generator=torch.Generator().manual_seed(1)).log()
+    gradients = []
+    for objective in ("sgd", "em"):
+        log_joint = torch.randn(3, 4, generator=torch.Generator().manual_seed(0)).requires_grad_()
+        spec = TrainingSpec(objective=objective)
+        training_objective(log_joint, y, weights, spec, log_guess=guess).backward()
+        gradients.append(log_joint.grad)
+    torch.testing.assert_close(*gradients)
 
 
 def test_the_guess_counts_for_its_part_of_the_run_alone():

@@ -34,6 +34,8 @@ _CONSISTENCY_GROWS = 0.1
 _FIRST_ROWS, _LAST_ROWS = 4096, 16384
 _EVALUATION_ROWS = 1024
 _HELD_OUT_ROWS = 2048
+# No guess is so sure that the density could not say otherwise.
+_LEAST_GUESS = 1e-6
 
 
 @dataclass(frozen=True)
@@ -56,19 +58,15 @@ def training_objective(
     weights: Tensor,
     spec: TrainingSpec,
     labelled: int | None = None,
-    log_resp: Tensor | None = None,
+    log_guess: Tensor | None = None,
 ) -> Tensor:
     """Return the scalar to minimise: the weighted likelihood objective and, if asked for, L_clf over labelled rows.
 
-    ``labelled`` counts the labelled rows of the whole batch, where these are only a part of it. ``log_resp``, if it is
-    given, stands in for the log posterior of rows without a label.
+    ``labelled`` counts the labelled rows of the whole batch, where these are only a part of it. ``log_guess`` ``[B, K]``
+    tells of rows without a label how likely each class is before they are looked at.
     """
-    if log_resp is not None:
-        nll = em_nll(log_joint, log_resp, y)
-    elif spec.objective == "em":
-        nll = em_nll(log_joint, log_joint.log_softmax(1), y)
-    else:
-        nll = marginal_nll(log_joint, y)
+    guessed = log_joint if log_guess is None else log_joint + log_guess.where(y[:, None] < 0, 0.0)
+    nll = em_nll(guessed, guessed.log_softmax(1), y) if spec.objective == "em" else marginal_nll(guessed, y)
     loss = (nll * weights).sum()
     if spec.clf_weight:
         count = int((y >= 0).sum()) if labelled is None else labelled
@@ -210,8 +208,7 @@ class Trial:
         taught, places = self.fabric.to_device((copies[own], places[own] // self.processes))
         # One pass for rows and copies: larger products, and the only one that data-parallel modules expect.
         log_joint, of_copies = self.module(torch.cat([x, taught])).split([len(x), len(taught)])
-        # While the graph's guess stands in for the posterior, it teaches too: softmax(guess · T / T) is the guess.
-        teacher = (log_joint if guess is None else guess * consistency.temperature)[places]
+        teacher = (log_joint if guess is None else log_joint + guess)[places]
         if consistency.loss == "likelihood":
             each = taught_nll(teacher, of_copies, y[places])
         else:
@@ -221,14 +218,14 @@ class Trial:
         return loss + weight * each.sum() / len(copies), _wrong(log_joint, y)
 
     def _log_guess(self, progress: float) -> Tensor | None:
-        """Return the log of what the graph guesses of this process's rows, while it stands in for their posterior."""
+        """Return the log of what the graph guesses of this process's rows, while it counts."""
         if progress >= self.spec.guess or not self.batches.counts["hidden"]:
             return None
         if self._guess is None:
             # The same in all processes and after a stop, so it is kept nowhere.
             self._guess = spread_labels(self.data.x, self.data.y, self.data.classes)
         own = self._guess[self.batches.rows(self.step)][self.rank :: self.processes]
-        return self.fabric.to_device(own.log())
+        return self.fabric.to_device(own.clamp(min=_LEAST_GUESS).log())
 
     def _own_part(self, batch: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, ...]:
         """Return this process's rows: each Nth of N processes, since the labelled ones stand first."""
