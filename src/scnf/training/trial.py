@@ -62,8 +62,8 @@ def training_objective(
 ) -> Tensor:
     """Return the scalar to minimise: the weighted likelihood objective and, if asked for, L_clf over labelled rows.
 
-    ``labelled`` counts the labelled rows of the whole batch, where these are only a part of it. ``log_guess`` ``[B, K]``
-    tells of rows without a label how likely each class is before they are looked at.
+    ``labelled`` counts the labelled rows of the whole batch, where these are only a part of it. ``log_guess``
+    ``[B, K]`` tells of rows without a label how likely each class is before they are looked at.
     """
     guessed = log_joint if log_guess is None else log_joint + log_guess.where(y[:, None] < 0, 0.0)
     nll = em_nll(guessed, guessed.log_softmax(1), y) if spec.objective == "em" else marginal_nll(guessed, y)
