@@ -95,7 +95,7 @@ def test_what_the_graph_guesses_is_taught_too():
     assert spec is not None
     (x, y, _), (copies, places) = guessing.batches(0), guessing.batches.copies(0, spec)
     with torch.no_grad():
-        guess = guessing._log_guess(0.3)
+        guess = guessing._log_guess()
         assert guess is not None
         teacher = (guessing.model(x) + guess)[places]
         of_copies = guessing.model(copies)

@@ -52,6 +52,14 @@ def test_a_guess_is_what_is_known_of_a_row_before_it_is_looked_at():
     torch.testing.assert_close(loss, expected)
 
 
+def test_a_guess_may_stand_in_for_the_posterior():
+    log_joint, weights = torch.tensor([[-1.0, -3.0], [-1.0, -3.0]]), torch.tensor([0.5, 0.5])
+    guess = torch.tensor([[0.5, 0.5], [0.25, 0.75]]).log()
+    y, spec = torch.tensor([0, -1]), TrainingSpec()
+    loss = training_objective(log_joint, y, weights, spec, log_guess=guess, only_guess=True)
+    torch.testing.assert_close(loss, torch.tensor(0.5 * 1.0 + 0.5 * (0.25 * 1.0 + 0.75 * 3.0)))
+
+
 def test_the_two_objectives_have_the_same_gradient_under_a_guess():
     y, weights = torch.tensor([0, -1, -1]), torch.full((3,), 1 / 3)
     guess = torch.rand(3, 4, generator=torch.Generator().manual_seed(1)).log()

@@ -129,7 +129,7 @@ def _of_images(x: Tensor, levels: int) -> Recipe:
         "batch_size": 64,
         "labelled_share": 0.125,
         "labelled_weight": 0.02,
-        "guess": 1.0,
+        "guess": 0.6,
         "optimizer": "muon",
         "learning_rate": 0.002,
         "h_rate": 3.0,

@@ -59,14 +59,21 @@ def training_objective(
     spec: TrainingSpec,
     labelled: int | None = None,
     log_guess: Tensor | None = None,
+    only_guess: bool = False,
 ) -> Tensor:
     """Return the scalar to minimise: the weighted likelihood objective and, if asked for, L_clf over labelled rows.
 
     ``labelled`` counts the labelled rows of the whole batch, where these are only a part of it. ``log_guess``
-    ``[B, K]`` tells of rows without a label how likely each class is before they are looked at.
+    ``[B, K]`` tells of rows without a label how likely each class is before they are looked at; ``only_guess`` lets it
+    stand in for their posterior, too.
     """
     guessed = log_joint if log_guess is None else log_joint + log_guess.where(y[:, None] < 0, 0.0)
-    nll = em_nll(guessed, guessed.log_softmax(1), y) if spec.objective == "em" else marginal_nll(guessed, y)
+    if log_guess is not None and only_guess:
+        nll = em_nll(log_joint, log_guess, y)
+    elif spec.objective == "em":
+        nll = em_nll(guessed, guessed.log_softmax(1), y)
+    else:
+        nll = marginal_nll(guessed, y)
     loss = (nll * weights).sum()
     if spec.clf_weight:
         count = int((y >= 0).sum()) if labelled is None else labelled
@@ -198,11 +205,12 @@ class Trial:
     def _loss(self, progress: float) -> tuple[Tensor, Tensor]:
         """Return this process's part of the loss of a batch, and which of its labelled rows are told wrongly."""
         x, y, weights = self.fabric.to_device(self._own_part(self.batches(self.step, progress)))
-        labelled, guess = self.batches.counts["labelled"], self._log_guess(progress)
+        labelled, guess, only_guess = self.batches.counts["labelled"], self._log_guess(), progress < self.spec.guess
         consistency = self.spec.consistency
         if consistency is None or progress <= consistency.start:
             log_joint = self.module(x)
-            return training_objective(log_joint, y, weights, self.spec, labelled, guess), _wrong(log_joint, y)
+            loss = training_objective(log_joint, y, weights, self.spec, labelled, guess, only_guess)
+            return loss, _wrong(log_joint, y)
         copies, places = self.batches.copies(self.step, consistency)
         own = places % self.processes == self.rank
         taught, places = self.fabric.to_device((copies[own], places[own] // self.processes))
@@ -214,12 +222,12 @@ class Trial:
         else:
             each = consistency_loss(teacher, of_copies, y[places], consistency.temperature, consistency.confidence)
         weight = consistency.weight * min(1.0, (progress - consistency.start) / _CONSISTENCY_GROWS)
-        loss = training_objective(log_joint, y, weights, self.spec, labelled, guess)
+        loss = training_objective(log_joint, y, weights, self.spec, labelled, guess, only_guess)
         return loss + weight * each.sum() / len(copies), _wrong(log_joint, y)
 
-    def _log_guess(self, progress: float) -> Tensor | None:
-        """Return the log of what the graph guesses of this process's rows, while it counts."""
-        if progress >= self.spec.guess or not self.batches.counts["hidden"]:
+    def _log_guess(self) -> Tensor | None:
+        """Return the log of what the graph guesses of this process's rows, if the recipe wants that."""
+        if not self.spec.guess or not self.batches.counts["hidden"]:
             return None
         if self._guess is None:
             # The same in all processes and after a stop, so it is kept nowhere.
