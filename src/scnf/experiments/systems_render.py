@@ -9,12 +9,13 @@ from matplotlib.figure import Figure
 
 from scnf.baselines.systems import SYSTEMS
 from scnf.evaluation.plots import new_figure, style_axes, to_png
-from scnf.evaluation.records import read_record, write_record
-from scnf.evaluation.tables import markdown_table, mean_std, update_block
+from scnf.evaluation.records import read_record
+from scnf.evaluation.tables import markdown_table, mean_std
 from scnf.evaluation.themes import LIGHT, Theme
-from scnf.experiments.summary import shown, spread
+from scnf.experiments.rendering import Rendered, write
+from scnf.experiments.summary import spread
 from scnf.experiments.systems import LABELS, NAME, SystemTask, record_is_of
-from scnf.experiments.systems_cost import BATCH, COMPARED
+from scnf.experiments.systems_cost import BATCH, COMPARED, COUNTS
 
 OURS, RIVAL = "scnf", "m1-m2"
 _SPEEDS = ("rows_per_second", "samples_per_second")
@@ -149,7 +150,7 @@ def cost_figure(costs: Sequence[dict[str, Any]], theme: Theme = LIGHT) -> Figure
     """Return time and memory against the number of classes, a line for each system."""
     figure = new_figure(7.2, 3.0, theme)
     for ax, key, title in zip(
-        figure.subplots(1, 2), ("step_ms", "memory_mib"), ("a step of training, ms", "memory, MiB"), strict=True
+        figure.subplots(1, 2), ("step_ms", "memory_mib"), ("a step of training, CPU ms", "memory, MiB"), strict=True
     ):
         style_axes(ax, "classes K", title, theme)
         for system, colour, marker in zip(COMPARED, theme.classes, "os", strict=False):
@@ -161,26 +162,25 @@ def cost_figure(costs: Sequence[dict[str, Any]], theme: Theme = LIGHT) -> Figure
                 marker=marker,
                 label=SYSTEMS[system].title,
             )
-        ax.set(xscale="log", yscale="log")
+        ax.set(xscale="log", yscale="log" if key == "step_ms" else "linear")
+        ax.set_xticks(COUNTS, [str(classes) for classes in COUNTS])
+        ax.minorticks_off()
     figure.axes[0].legend(frameon=False, labelcolor=theme.ink, fontsize=9)
     return figure
 
 
-def render(folder: Path, minutes: float, costs: Sequence[dict[str, Any]], readme: Path | None = None) -> dict[str, Any]:
-    """Write table.md, table.json and the figure, bring the README up to date, and return the summary."""
+def rendered(folder: Path, minutes: float, costs: Sequence[dict[str, Any]]) -> Rendered:
+    """Return what the records say."""
     summary = {**summarize(folder, minutes), "cost": list(costs)}
     summary["verdicts"] = [verdict(summary)]
+    return Rendered(summary, page(summary, costs), verdict(summary), _HEADER, table_rows(summary), left=2)
+
+
+def render(folder: Path, minutes: float, costs: Sequence[dict[str, Any]], readme: Path | None = None) -> dict[str, Any]:
+    """Write table.md, table.json and the figure, bring the README up to date, and return the summary."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_record(folder / "table.json", summary)
-    (folder / "table.md").write_text(page(summary, costs), encoding="utf-8")
-    files = ["table.md", "table.json"]
+    figures = []
     if costs:
-        (folder / "cost.png").write_bytes(to_png(cost_figure(costs)))
-        files.append("cost.png")
-    updated = readme is not None and update_block(readme, NAME, markdown_table(_HEADER, table_rows(summary), left=2))
-    return {
-        **summary,
-        "table": shown(_HEADER, table_rows(summary)),
-        "files": [str(folder / name) for name in files],
-        "readme_updated": updated,
-    }
+        figures.append(folder / "cost.png")
+        figures[0].write_bytes(to_png(cost_figure(costs)))
+    return write(rendered(folder, minutes, costs), folder, figures, readme)
