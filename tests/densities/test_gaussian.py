@@ -131,3 +131,15 @@ def test_a_shared_covariance_is_scikit_learns_linear_discriminant(rows):
     np.testing.assert_allclose(posterior, peer.predict_proba(x), atol=1e-8)
     z_h = density.encode(torch.tensor(x), torch.tensor(y))
     torch.testing.assert_close(density.decode(z_h, torch.tensor(y)), torch.tensor(x))
+
+
+def test_correlations_are_as_strong_as_the_rows_can_tell_them():
+    """Two columns have one correlation: as if there were one row more, without any."""
+    z = torch.tensor([[1.0, 1.0], [-1.0, -1.0], [2.0, 1.0], [-2.0, -1.0]])
+    density = GaussianPerClass(2, 1, "shared")
+    density.initialize(z, torch.zeros(4, dtype=torch.long))
+    scatter, variances = z.T @ z, torch.diag(z.var(0, correction=0))
+    within = (scatter + 2 * variances) / 6
+    expected = within * torch.tensor([[1.0, 4 / 5], [4 / 5, 1.0]])
+    factor = torch.linalg.inv(density._factor()[0])
+    torch.testing.assert_close(factor @ factor.T, expected)

@@ -74,7 +74,8 @@ class GaussianPerClass(ClassConditional):
         """Start every class at the mean and covariance of its labelled rows, shrunk as few rows of many columns need.
 
         A class's covariance is shrunk towards that within all classes, with as many pseudo-rows as there are columns,
-        and that one towards the variances of all rows. With ``belongs`` ``[B, K]``, how much each row is of each class,
+        and that one towards the variances of all rows; one covariance for all towards its diagonal, with as many
+        pseudo-rows as there are correlations. With ``belongs`` ``[B, K]``, how much each row is of each class,
         all rows count, and EM goes on from there.
         """
         labelled = y >= 0
@@ -101,9 +102,15 @@ class GaussianPerClass(ClassConditional):
         if self.lower is None:
             self.log_precision.copy_(-0.5 * covariance.diagonal(dim1=1, dim2=2).log())
             return
-        covariance = within[None] if self.covariance == "shared" else covariance
+        covariance = self._less_correlated(within, counts.sum())[None] if self.covariance == "shared" else covariance
         # Σ = L Lᵀ, so A = L⁻¹ is the lower triangular factor of Σ⁻¹ = Aᵀ A.
         eye = torch.eye(self.features, dtype=z.dtype, device=z.device).expand_as(covariance)
         factor = torch.linalg.solve_triangular(torch.linalg.cholesky(covariance), eye, upper=False)
         self.log_precision.copy_(factor.diagonal(dim1=1, dim2=2).log())
         self.lower.copy_(factor.tril(-1))
+
+    def _less_correlated(self, covariance: Tensor, rows: Tensor) -> Tensor:
+        """Return a covariance whose correlations are as strong as so many rows can tell them."""
+        correlations = self.features * (self.features - 1) / 2
+        diagonal = torch.diag(covariance.diagonal())
+        return torch.lerp(covariance, diagonal, correlations / (correlations + rows))

@@ -178,8 +178,8 @@ class TrainingSpec(_Strict):
 
     # Where a Gaussian h begins: at its labelled rows, at EM's end from there, or from what neighbours in x tell.
     start: Literal["labels", "em", "graph"] = "labels"
-    # Above 0, labels spread along a graph of neighbours in x tell how likely the classes of every other row are before it
-    # is looked at; for so much of the run they stand in for its posterior, too.
+    # Above 0, labels spread along a graph of neighbours in x tell how likely the classes of every other row are before
+    # it is looked at; for so much of the run they stand in for its posterior, too.
     guess: Share = 0.0
     objective: Literal["sgd", "em"] = "sgd"
     clf_weight: Annotated[float, Field(ge=0)] = 0.0
