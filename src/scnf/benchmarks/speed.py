@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scnf.benchmarks import class_count, glow_peer
+from scnf.benchmarks import class_count, glow_peer, parallel
 from scnf.benchmarks.memory import peak_memory
 from scnf.benchmarks.roofline import BareLoop, convolutions_of
 from scnf.benchmarks.timing import interleaved, median_ratio
@@ -28,11 +28,19 @@ class Effort:
     block_seconds: float
     class_counts: tuple[int, ...]
     labels_batch_size: int
+    parallel_steps: int
 
 
-FULL = Effort(batch_size=64, blocks=9, block_seconds=3.0, class_counts=(1, 10, 100, 1000), labels_batch_size=16)
+FULL = Effort(
+    batch_size=64,
+    blocks=9,
+    block_seconds=3.0,
+    class_counts=(1, 10, 100, 1000),
+    labels_batch_size=16,
+    parallel_steps=12,
+)
 # To see that everything runs; its numbers mean nothing.
-QUICK = Effort(batch_size=4, blocks=1, block_seconds=0.0, class_counts=(1, 10), labels_batch_size=2)
+QUICK = Effort(batch_size=4, blocks=1, block_seconds=0.0, class_counts=(1, 10), labels_batch_size=2, parallel_steps=1)
 
 
 def run(
@@ -47,6 +55,9 @@ def run(
     for name in recipe_names:
         say(f"{name}: training, inference and their convolutions")
         measured.append(measure(name, effort))
+        say(f"{name}: two processes against one")
+        rounds = (effort.blocks + 2) // 3
+        measured[-1] |= parallel.measure(name, effort.batch_size, rounds, effort.parallel_steps)
         say(f"{name}: log_joint for {', '.join(map(str, effort.class_counts))} classes")
         costs[name] = class_count.measure(
             name, effort.class_counts, effort.labels_batch_size, effort.blocks, effort.block_seconds
@@ -87,6 +98,8 @@ def measure(recipe_name: str, effort: Effort) -> dict[str, Any]:
         convolutions = convolutions_of(work.model, work.infer)
         loops[name] = (convolutions, BareLoop(convolutions, size))
         tasks[f"{name} train"], tasks[f"{name} train bare"] = work.train, loops[name][1].train
+        if work.draw is not None:
+            tasks[f"{name} draw"] = work.draw
         tasks[f"{name} infer"], tasks[f"{name} infer bare"] = work.infer, loops[name][1].infer
     times = interleaved(tasks, effort.blocks, effort.block_seconds)
     rows = []
@@ -98,6 +111,8 @@ def measure(recipe_name: str, effort: Effort) -> dict[str, Any]:
             row[f"{kind}_images_per_second"] = size / statistics.median(taken)
             row[f"{kind}_roofline_images_per_second"] = size / statistics.median(bare)
             row[f"{kind}_percent_of_roofline"] = 100 * median_ratio(bare, taken)
+        if work.draw is not None:
+            row["loader_percent_of_step"] = 100 * median_ratio(times[f"{name} draw"], times[f"{name} train"])
         rows.append(row)
     ours, *peers = rows
     for work_name in ("nothing", "training", "inference"):
@@ -117,6 +132,9 @@ COLUMNS = (
     ("training_peak_mib", "training MiB"),
     ("inference_peak_mib", "inference MiB"),
     ("convolution_mmacs", "convolutions, MMAC/image"),
+    ("loader_percent_of_step", "making a batch, % of a step"),
+    ("two_processes_images_per_second", "training images/s, two processes"),
+    ("two_processes_over_one", "over one process"),
 )
 
 
@@ -126,7 +144,9 @@ def table_rows(record: dict[str, Any]) -> list[list[str]]:
     for entry in record["speed"]:
         for name, values in [(entry["recipe"], entry), *((peer["name"], peer) for peer in entry["peers"])]:
             cells = [values.get(key) for key, _ in COLUMNS]
-            rows.append([name, *("–" if cell is None else f"{cell:,.1f}" for cell in cells)])
+            rows.append(
+                [name, *("–" if cell is None else f"{cell:,.2f}" if cell < 10 else f"{cell:,.1f}" for cell in cells)]
+            )
     return rows
 
 

@@ -29,12 +29,15 @@ def images(rows: int, labelled: int) -> TrainingData:
 
 @dataclass(frozen=True)
 class Workload:
-    """A model with a batch: ``train`` takes a step of training, ``infer`` computes densities without gradients."""
+    """A model with a batch: ``train`` takes a step of training, ``infer`` computes densities without gradients,
+    ``draw`` makes a batch of training as ``train`` does.
+    """
 
     model: nn.Module
     x: Tensor
     train: Callable[[], object]
     infer: Callable[[], object]
+    draw: Callable[[], object] | None = None
 
 
 def workload(recipe_name: str, batch_size: int) -> Workload:
@@ -43,7 +46,7 @@ def workload(recipe_name: str, batch_size: int) -> Workload:
     data = images(rows=2 * batch_size, labelled=batch_size)
     trial = Trial(recipe, data, seed=0, restart=0, fabric=Fabric(accelerator="cpu", devices=1))
     x = data.continuous()[:batch_size]
-    return Workload(trial.model, x, trial.take_step, inference(trial.model, x))
+    return Workload(trial.model, x, trial.take_step, inference(trial.model, x), lambda: trial.batches(trial.step))
 
 
 def inference_only(recipe_name: str, batch_size: int) -> Callable[[], object]:
