@@ -6,9 +6,10 @@ import pytest
 from scnf.errors import UserError
 from scnf.experiments import Options
 from scnf.experiments import running as running_module
+from scnf.experiments.rendering import outdated
 from scnf.experiments.study import Row
 from scnf.experiments.table1 import OURS, STUDY, run
-from scnf.experiments.table1_render import full_table, readme_is_current, summarize
+from scnf.experiments.table1_render import full_table, rendered, summarize
 
 
 def study_of(*rows):
@@ -36,7 +37,10 @@ def test_a_run_writes_records_table_and_figures_and_goes_on_where_it_was(tmp_pat
     assert {"seconds", "cpu_seconds", "parameters", "objectives", "seed"} <= set(record)
     assert json.loads((folder / "table.json").read_text(encoding="utf-8"))["rows"] == summary["rows"]
     assert summary["readme_updated"]
-    assert readme_is_current(readme, folder, study.known_recipes())
+    text = rendered(folder, study.known_recipes())
+    assert outdated(text, folder, readme.parent) == []
+    readme.write_text(readme.read_text(encoding="utf-8").replace(" | 1 |", " | 2 |"), encoding="utf-8")
+    assert outdated(text, folder, readme.parent) == [readme]
     assert [row[0] for row in summary["table"]["rows"]] == ["our recipe toy", "physical limit"]
     assert summary["table"]["columns"][1] == "parameters"
     assert [row[1] for row in summary["table"]["rows"]] == [f"{record['parameters']:,}", ""]

@@ -1,12 +1,15 @@
 """``scnf reproduce``: a table or figure of the paper, from training to the page."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from scnf.cli.options import DataDirOption, JsonOption
+from scnf.errors import UserError
 from scnf.experiments import EXPERIMENTS, Options, load_experiment
+
+ALL = "all"
 
 
 def _names(text: str | None) -> list[str] | None:
@@ -14,7 +17,9 @@ def _names(text: str | None) -> list[str] | None:
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help=f"What to reproduce: {', '.join(EXPERIMENTS)}.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(help=f"What to reproduce: all, or {', '.join(EXPERIMENTS)}.", show_default=False)
+    ],
     splits: Annotated[
         int | None,
         typer.Option(
@@ -22,14 +27,14 @@ def reproduce(
             "--seeds",
             min=1,
             metavar="N",
-            help="Splits 0 … N−1, each a seed; 20 of table1, 10 of systems, 1 of fairness, else 3 if not given.",
+            help="Splits 0 … N−1, each a seed; if not given, as many as the experiment has (--dry-run tells the runs).",
         ),
     ] = None,
     minutes: Annotated[
         float | None,
         typer.Option(
             metavar="M",
-            help="Time for each fit, but for table1; if not given, that of the records or else the experiment's own.",
+            help="Time for each fit that has a limit; if not given, that of the records or else the experiment's own.",
         ),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Fits at a time, a process of one thread each.")] = 2,
@@ -48,7 +53,7 @@ def reproduce(
         str | None,
         typer.Option(
             metavar="RUN",
-            help="obfuscation: probe this trained model, a run folder, a file or a shipped name.",
+            help="obfuscation, appendix-a, ood: look at this trained model, a run folder, a file or a shipped name.",
             show_default=False,
         ),
     ] = None,
@@ -59,6 +64,9 @@ def reproduce(
     render: Annotated[
         bool, typer.Option("--render", help="Train nothing; make tables and figures from the records.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Train and write nothing; tell what is recorded, stale and missing.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Train all that a table of the paper needs, and write the table and its figures.
@@ -67,11 +75,26 @@ def reproduce(
     it was.
 
     [dim]scnf reproduce table2 --minutes 30 --splits 3[/dim]
+    [dim]scnf reproduce all --dry-run[/dim]
     """
     from scnf.cli.output import console, print_json, rows_table
+    from scnf.experiments.everything import COLUMNS, run_all, status_rows, statuses, write_index
 
     options = Options(splits, jobs, out, _names(recipes), _names(data), render, minutes, data_dir, model, labels)
-    summary = load_experiment(name).run(options)
+    if name == ALL:
+        _refuse_for_all(
+            {"--minutes": minutes, "--recipes": recipes, "--data": data, "--model": model, "--labels": labels}
+        )
+    if dry_run:
+        items = statuses(list(EXPERIMENTS) if name == ALL else [name], options)
+        if json:
+            print_json({"items": items})
+        else:
+            console().print(rows_table(COLUMNS, status_rows(items)))
+        return
+    summary = run_all(options) if name == ALL else load_experiment(name).run(options)
+    if out.is_dir():
+        summary = {**summary, "files": [*summary["files"], str(write_index(out))]}
     if json:
         print_json(summary)
     screen = console(json)
@@ -82,3 +105,10 @@ def reproduce(
         screen.print(f"wrote {path}", soft_wrap=True)
     if summary["failures"]:
         raise typer.Exit(1)
+
+
+def _refuse_for_all(given: dict[str, Any]) -> None:
+    """Refuse what means something else in each experiment."""
+    for option, value in given.items():
+        if value is not None:
+            raise UserError(f"{option} is for one experiment at a time; all runs each as it is planned")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
-from scnf.evaluation.plots import draw_images, new_figure, single, style_axes
+from scnf.evaluation.plots import draw_images, leave_out_peaks, new_figure, single, style_axes
 from scnf.evaluation.themes import LIGHT, Theme
 from scnf.modelfile import TrainedModel
 
@@ -36,10 +36,7 @@ def run_curves_figure(curves: Mapping[str, Sequence[Curve]], theme: Theme = LIGH
                 points = run.loss if metric is None else [(point["minutes"], point[metric]) for point in run.test]
                 label = name if i == 0 else None
                 ax.plot(*zip(*points, strict=True), color=theme.classes[k], linewidth=1.3, alpha=0.8, label=label)
-        heights = np.concatenate([line.get_ydata() for line in ax.get_lines()])
-        low, high = float(heights.min()), float(np.quantile(heights, 0.95))
-        pad = 0.08 * max(high - low, 1e-3)
-        ax.set_ylim(low - pad, high + pad)  # the first minutes would flatten all that follows
+        leave_out_peaks(ax)
     axes[0].legend(frameon=False, labelcolor=theme.ink, fontsize=9)
     return figure
 

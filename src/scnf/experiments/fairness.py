@@ -14,6 +14,7 @@ from scnf.errors import UserError
 from scnf.evaluation.records import read_record, run_record, write_record
 from scnf.experiments import Options
 from scnf.experiments.pool import one_thread
+from scnf.experiments.rendering import Rendered
 from scnf.experiments.study import record_is_of
 from scnf.fairness import AttributeHider, measure
 from scnf.recipes import Recipe, load_recipe
@@ -34,6 +35,11 @@ class FairTask:
     recipe: Recipe
     seed: int
     folder: Path
+
+    @property
+    def minutes(self) -> float | None:
+        """The time that it has; None if it ends after its steps."""
+        return self.recipe.training.max_minutes
 
     @property
     def record_path(self) -> Path:
@@ -95,21 +101,25 @@ def _checked_labels(text: str | None) -> tuple[str, ...]:
     return (text,)
 
 
+def plan(options: Options) -> list[FairTask]:
+    """Return all fits."""
+    limit = {} if options.minutes is None else {"training.max_minutes": options.minutes}
+    recipe = load_recipe(RECIPE, limit)
+    return [
+        FairTask(labels, recipe, seed, options.out / NAME)
+        for seed in range(options.splits or 1)
+        for labels in _checked_labels(options.labels)
+    ]
+
+
 def run(options: Options) -> dict[str, Any]:
     """Train what has no record yet, then render the table from the records."""
     from scnf.experiments.fairness_render import render  # noqa: PLC0415
 
     folder = options.out / NAME
     if not options.render_only:
-        limit = {} if options.minutes is None else {"training.max_minutes": options.minutes}
-        recipe = load_recipe(RECIPE, limit)
-        tasks = [
-            FairTask(labels, recipe, seed, folder)
-            for seed in range(options.splits or 1)
-            for labels in _checked_labels(options.labels)
-        ]
         console = Console(stderr=True, highlight=False)
-        todo = [task for task in tasks if not task.is_done()]
+        todo = [task for task in plan(options) if not task.is_done()]
         train, test = load_census(options.data_dir) if todo else (None, None)
         for task in todo:
             assert train is not None
@@ -117,3 +127,10 @@ def run(options: Options) -> dict[str, Any]:
             with console.status(f"Hiding {PROTECTED}, {task.labels} known …"), one_thread():
                 write_record(task.record_path, run_task(task, train, test))
     return {**render(folder), "failures": []}
+
+
+def rendered(out: Path) -> Rendered | None:
+    """Return what the records say."""
+    from scnf.experiments.fairness_render import rendered, summarize  # noqa: PLC0415
+
+    return rendered(summarize(out / NAME)) if any((out / NAME).glob("*-*.json")) else None

@@ -4,12 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from scnf.errors import UserError
-from scnf.evaluation.records import read_record, write_record
-from scnf.evaluation.tables import markdown_table, mean_std, update_block
-from scnf.experiments.summary import shown
+from scnf.evaluation.records import read_record
+from scnf.evaluation.tables import markdown_table, mean_std
+from scnf.experiments.rendering import TABLE, Rendered, root_of, write
 
-TABLE = "table.json"
-PAGE = Path("docs/fairness.md")
+PAGE = "docs/fairness.md"
 # Sex recovered and income told by others on the same task, as published.
 PUBLISHED = {"raw data": (0.80, 0.85), "VFAE": (0.68, 0.815), "CoMP": (0.68, 0.805)}
 AIM = (0.70, 0.82)
@@ -113,16 +112,20 @@ def full_page(summary: dict[str, Any]) -> str:
     )
 
 
-def render(folder: Path, page: Path = PAGE) -> dict[str, Any]:
+def rendered(summary: dict[str, Any]) -> Rendered:
+    """Return what the records say."""
+    return Rendered(
+        summary,
+        full_page(summary),
+        verdict(summary),
+        _HEADER,
+        _rows(summary),
+        block_page=PAGE,
+        block=block(summary),
+    )
+
+
+def render(folder: Path) -> dict[str, Any]:
     """Write table.md and table.json, bring the docs up to date, and return the summary."""
-    summary = summarize(folder)
-    write_record(folder / TABLE, summary)
-    (folder / "table.md").write_text(full_page(summary), encoding="utf-8")
-    if folder.resolve() == Path("results/fairness").resolve():
-        update_block(page, "fairness", block(summary))
-    return {
-        **summary,
-        "verdicts": [verdict(summary).replace("*", "")],
-        "table": shown(_HEADER, _rows(summary)),
-        "files": [str(folder / "table.md"), str(folder / TABLE)],
-    }
+    root = root_of(folder.parent)
+    return write(rendered(summarize(folder)), folder, block_page=None if root is None else root / PAGE)

@@ -16,20 +16,22 @@ _CHECKPOINTS_AT_LEAST = 50  # however little time there is
 
 
 def fit_split(
-    recipe: Recipe, split: Split, report: Callable[[float], None], checkpoint: Path | None = None
+    recipe: Recipe, split: Split, report: Callable[[float], None], checkpoint: Path | None = None, often: bool = False
 ) -> tuple[Fitted, TrainedModel]:
     """Train on a split and return the fit and what a model file holds; ``report`` is told the share that is done.
 
-    A fit that left a checkpoint goes on from it.
+    A fit that left a checkpoint goes on from it. ``often``: a fit by steps, which may be over in seconds, leaves a
+    checkpoint at each of them.
     """
 
     def on_step(restart: int, step: int, loss: float, done: float) -> None:
         report(done)
 
     minutes = recipe.training.max_minutes
-    seconds = _SECONDS_BETWEEN_CHECKPOINTS
     if minutes is not None:
-        seconds = min(seconds, 60 * minutes / _CHECKPOINTS_AT_LEAST)
+        seconds = min(_SECONDS_BETWEEN_CHECKPOINTS, 60 * minutes / _CHECKPOINTS_AT_LEAST)
+    else:
+        seconds = 0.0 if often else _SECONDS_BETWEEN_CHECKPOINTS
     data = TrainingData.of(split)
     fitted = fit(recipe, data, split.seed, checkpoint, resume=True, on_step=on_step, checkpoint_seconds=seconds)
     source = {"name": split.name, "labels": split.labelled, "seed": split.seed}

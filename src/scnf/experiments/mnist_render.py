@@ -1,20 +1,20 @@
 """MNIST and Fashion-MNIST as a page with curves and samples, made from run records and kept models."""
 
-import statistics
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from scnf.evaluation.image_plots import Curve, run_curves_figure, sample_figure
 from scnf.evaluation.plots import to_png
-from scnf.evaluation.records import write_record
-from scnf.evaluation.tables import markdown_table, mean_std, update_block
+from scnf.evaluation.tables import markdown_table, mean_std
 from scnf.experiments.mnist import STUDY
-from scnf.experiments.summary import metric_spread, model_of, records_of, shown
+from scnf.experiments.rendering import Rendered, write
+from scnf.experiments.summary import fits_summary, model_of, records_of
 from scnf.recipes import Recipe
 
 METRICS = {"error": ("error, %", 2), "bits_per_dim": ("bits/dim", 3), "ece": ("ECE", 3)}
-_PAPER = ["mnist", "*the paper's SCNF-GLOW*", "1.9 ± 0.3", "1.145 ± 0.004", "–"]
+PAPER_ERROR, PAPER_BITS = 1.9, 1.145
+_PAPER = ["mnist", "*the paper's SCNF-GLOW*", f"{PAPER_ERROR} ± 0.3", f"{PAPER_BITS} ± 0.004", "–"]
 _SHORT_HEADER = ["data", "recipe", *(title for title, _ in METRICS.values()), "splits"]
 
 Records = dict[str, dict[str, list[dict[str, Any]]]]  # by data set and row
@@ -40,11 +40,7 @@ def _summary_of(data: str, name: str, records: list[dict[str, Any]]) -> dict[str
         "name": name,
         "recipe": records[0]["recipe"]["name"],
         "limit": records[0]["recipe"]["training"]["max_minutes"],
-        "parameters": records[0]["parameters"],
-        "steps": statistics.fmean(sum(record["steps"]) for record in records),
-        "minutes": statistics.fmean(record["minutes"] for record in records),
-        "splits": len(records),
-        **{metric: metric_spread(records, metric) for metric in METRICS},
+        **fits_summary(records, METRICS),
     }
 
 
@@ -57,9 +53,20 @@ def _short_rows(summary: dict[str, Any]) -> list[list[str]]:
     return [[*_PAPER, "3"], *([*_cells(row), str(row["splits"])] for row in summary["rows"])]
 
 
-def short_table(summary: dict[str, Any]) -> str:
-    """Return the table for the README."""
-    return markdown_table(_SHORT_HEADER, _short_rows(summary), left=2)
+def verdict(summary: dict[str, Any]) -> str:
+    """Return whether the paper's numbers are reached on MNIST by likelihood alone, as the paper's are, in one line."""
+    rows = [row for row in summary["rows"] if (row["data"], row["name"]) == ("mnist", "likelihood")]
+    if not rows:
+        return "MNIST by likelihood alone, as in the paper, is not recorded yet."
+    error, bits = rows[0]["error"]["mean"], rows[0]["bits_per_dim"]["mean"]
+    return (
+        f"**The paper's error is {_reached(round(error, 2) <= PAPER_ERROR)}, its bits/dim are "
+        f"{_reached(round(bits, 3) <= PAPER_BITS)}**, by likelihood alone: {error:.2f} % at {bits:.3f} bits/dim."
+    )
+
+
+def _reached(is_so: bool) -> str:
+    return "reached" if is_so else "not reached"
 
 
 def page(summary: dict[str, Any], figures: list[Path]) -> str:
@@ -81,6 +88,8 @@ def page(summary: dict[str, Any], figures: list[Path]) -> str:
             "",
             markdown_table(header, [[*_PAPER, "", "", "", "3"], *rows], left=2),
             "",
+            verdict(summary),
+            "",
             *(f"![{path.stem}]({path.name})\n" for path in figures),
             "In a picture of samples each row is one class, and images in one column share their noise.",
             "",
@@ -90,8 +99,8 @@ def page(summary: dict[str, Any], figures: list[Path]) -> str:
     )
 
 
-def draw(folder: Path, records: Records, recipes: Mapping[str, Recipe]) -> list[Path]:
-    """Draw the curves of each data set and samples of each first split's model; return all figures that are there."""
+def draw(folder: Path, records: Records, recipes: Mapping[str, Recipe]) -> None:
+    """Draw the curves of each data set and samples of each first split's model."""
     for data, of_data in records.items():
         curves = {
             recipes[name].name: [Curve(record["loss_curve"], record["test_curve"]) for record in of_row]
@@ -104,6 +113,10 @@ def draw(folder: Path, records: Records, recipes: Mapping[str, Recipe]) -> list[
             trained = model_of(folder / name / f"{data}-0.safetensors", recipes[name])
             if trained is not None:
                 (folder / f"{data}-{name}-samples.png").write_bytes(to_png(sample_figure(trained), dpi=110))
+
+
+def figures_of(folder: Path, records: Records) -> list[Path]:
+    """Return all figures that are there."""
     drawn = [
         folder / f"{data}-{figure}.png"
         for data, of_data in records.items()
@@ -112,17 +125,16 @@ def draw(folder: Path, records: Records, recipes: Mapping[str, Recipe]) -> list[
     return [path for path in drawn if path.is_file()]
 
 
+def rendered(folder: Path, recipes: Mapping[str, Recipe]) -> Rendered:
+    """Return what the records say."""
+    records = _read(folder, recipes)
+    summary = summarize(records)
+    text = page(summary, figures_of(folder, records))
+    return Rendered(summary, text, verdict(summary), _SHORT_HEADER, _short_rows(summary), left=2)
+
+
 def render(folder: Path, recipes: Mapping[str, Recipe], readme: Path | None = None) -> dict[str, Any]:
     """Write table.md, table.json and the figures, bring the README up to date, and return the summary."""
     records = _read(folder, recipes)
-    summary = summarize(records)
-    figures = draw(folder, records, recipes)
-    write_record(folder / "table.json", summary)
-    (folder / "table.md").write_text(page(summary, figures), encoding="utf-8")
-    updated = readme is not None and update_block(readme, STUDY.name, short_table(summary))
-    return {
-        **summary,
-        "table": shown(_SHORT_HEADER, _short_rows(summary)),
-        "files": [str(path) for path in (folder / "table.md", folder / "table.json", *figures)],
-        "readme_updated": updated,
-    }
+    draw(folder, records, recipes)
+    return write(rendered(folder, recipes), folder, figures_of(folder, records), readme)

@@ -16,6 +16,7 @@ from scnf.evaluation.trained import evaluate_on, split_for
 from scnf.experiments import Options, choose
 from scnf.experiments.fitting import fit_split, record_of
 from scnf.experiments.pool import Report, one_thread, run_tasks
+from scnf.experiments.rendering import Rendered
 from scnf.experiments.study import record_is_of
 from scnf.latents import latents_of
 from scnf.modelfile import TrainedModel
@@ -39,6 +40,11 @@ class ProbeTask:
     seed: int
     folder: Path
     data_dir: Path | None = None
+
+    @property
+    def minutes(self) -> float | None:
+        """The time that it has; None if it ends after its steps."""
+        return self.recipe.training.max_minutes
 
     @property
     def record_path(self) -> Path:
@@ -115,6 +121,16 @@ def _probe_given(options: Options, folder: Path, console: Console) -> None:
     write_record(folder / f"{split.name}-{split.seed}.json", record)
 
 
+def plan(options: Options) -> list[ProbeTask]:
+    """Return all models to train and to probe."""
+    names = choose("data set (others need a trained model: --model)", list(DATA), options.data)
+    return [
+        ProbeTask(name, load_recipe(DATA[name]), seed, options.out / NAME, options.data_dir)
+        for seed in range(options.splits or SPLITS)
+        for name in names
+    ]
+
+
 def run(options: Options) -> dict[str, Any]:
     """Train and probe what has no record yet, or the model that is given; then render everything from the records."""
     from scnf.experiments.obfuscation_render import render  # noqa: PLC0415 (matplotlib is for this process alone)
@@ -124,13 +140,7 @@ def run(options: Options) -> dict[str, Any]:
     if options.model is not None and not options.render_only:
         _probe_given(options, folder, console)
     elif not options.render_only:
-        names = choose("data set (others need a trained model: --model)", list(DATA), options.data)
-        tasks = [
-            ProbeTask(name, load_recipe(DATA[name]), seed, folder, options.data_dir)
-            for seed in range(options.splits or SPLITS)
-            for name in names
-        ]
-        todo = [task for task in tasks if not task.is_done()]
+        todo = [task for task in plan(options) if not task.is_done()]
         for index, outcome in run_tasks(run_task, todo, options.jobs):
             task = todo[index]
             if isinstance(outcome, Exception):
@@ -140,3 +150,10 @@ def run(options: Options) -> dict[str, Any]:
                 console.print(f"probed {task.data}, seed {task.seed}")
     with one_thread():
         return {**render(folder), "failures": failures}
+
+
+def rendered(out: Path) -> Rendered | None:
+    """Return what the records say, without figures."""
+    from scnf.experiments.obfuscation_render import rendered, summarize  # noqa: PLC0415 (matplotlib, too)
+
+    return rendered(summarize(out / NAME)) if any((out / NAME).glob("*-*.json")) else None

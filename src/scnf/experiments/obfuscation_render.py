@@ -8,12 +8,12 @@ from matplotlib.figure import Figure
 
 from scnf.errors import UserError
 from scnf.evaluation.plots import draw_points, limits, new_figure, to_png
-from scnf.evaluation.records import read_record, write_record
+from scnf.evaluation.records import read_record
 from scnf.evaluation.tables import markdown_table, mean_std
 from scnf.evaluation.themes import LIGHT, Theme
-from scnf.experiments.summary import shown, spread
+from scnf.experiments.rendering import TABLE, Rendered, write
+from scnf.experiments.summary import spread
 
-TABLE = "table.json"
 _HIDDEN = "z_h, true label"
 # So much better than always naming the most frequent class is hardly better than chance.
 _HARDLY = 0.05
@@ -121,25 +121,25 @@ def map_figure(points: dict[str, Any], theme: Theme = LIGHT) -> Figure:
         figure.subplots(1, 2), (("z_f", "z_f"), (_HIDDEN, "z_h, encoded by the true label")), strict=True
     ):
         z = np.array(points[name])
+        z = z / z.std()  # the margin of a window is meant for such points
         draw_points(ax, z, y, limits(z), theme)
         ax.set_title(title, color=theme.ink, fontsize=11)
     return figure
 
 
+def rendered(summary: dict[str, Any]) -> Rendered:
+    """Return what the records say."""
+    rows = [[part["data"], *row] for part in summary["rows"] for row in _rows(part)]
+    lines = " ".join(verdict(part) for part in summary["rows"])
+    return Rendered(summary, full_page(summary), lines, ["data", *_header(summary["rows"][0])], rows, left=2)
+
+
 def render(folder: Path) -> dict[str, Any]:
     """Write table.md, table.json and the maps, and return the summary."""
     summary = summarize(folder)
-    write_record(folder / TABLE, summary)
-    (folder / "table.md").write_text(full_page(summary), encoding="utf-8")
-    files = [folder / "table.md", folder / TABLE]
+    figures = []
     for part in summary["rows"]:
         first = next(folder.glob(f"{part['data']}-*.json"))
-        files.append(folder / f"{part['data']}.png")
-        files[-1].write_bytes(to_png(map_figure(read_record(first)["map"])))
-    table = [[part["data"], *row] for part in summary["rows"] for row in _rows(part)]
-    return {
-        **summary,
-        "verdicts": [verdict(part).replace("*", "") for part in summary["rows"]],
-        "table": shown(["data", *_header(summary["rows"][0])], table),
-        "files": [str(path) for path in files],
-    }
+        figures.append(folder / f"{part['data']}.png")
+        figures[-1].write_bytes(to_png(map_figure(read_record(first)["map"])))
+    return write(rendered(summary), folder, figures)

@@ -14,6 +14,7 @@ from scnf.experiments import Options
 from scnf.experiments.curves import Snapshots, curves_of
 from scnf.experiments.fitting import fit_split, record_of
 from scnf.experiments.pool import Report, one_thread, run_tasks
+from scnf.experiments.rendering import Rendered, root_of
 from scnf.experiments.study import FitTask, Study, plan
 from scnf.experiments.summary import records_of
 from scnf.recipes import Recipe
@@ -59,9 +60,12 @@ def run_fit(task: FitTask, report: Report) -> None:
             snapshots.take(share)
         report(share)
 
-    fitted, trained = fit_split(task.recipe, split, on_share, task.checkpoint_path)
+    fitted, trained = fit_split(task.recipe, split, on_share, task.checkpoint_path, often=task.curves)
     curves = curves_of(snapshots, fitted, trained, split) if task.curves else {}
     record = record_of(task.experiment, fitted, trained, split, **curves)
+    if task.measure is not None:
+        more = task.measure(trained, split)
+        record = {**record, **more, "metrics": {**record["metrics"], **more.get("metrics", {})}}
     if task.model_path is not None:
         trained.save(task.model_path)
     write_record(task.record_path, record)
@@ -113,12 +117,25 @@ def run_study(study: Study, options: Options, render: Render) -> dict[str, Any]:
     console = Console(stderr=True, highlight=False)
     recipes = study.known_recipes(study.budget(options))
     folder = options.out / study.name
-    if options.render_only and not any(records_of(folder / name, recipe) for name, recipe in recipes.items()):
+    if options.render_only and not _has_records(folder, recipes):
         raise UserError(f"{folder} holds no record of a present recipe; leave out --render to train first")
     failures = [] if options.render_only else train(plan(study, options), options.jobs, console, run_fit)
-    # A trial into another folder must not change what the README says of the results.
-    readme = Path("README.md") if options.out.resolve() == Path("results").resolve() else None
+    root = root_of(options.out)
+    readme = None if root is None else root / "README.md"
     folder.mkdir(parents=True, exist_ok=True)
     with console.status("Drawing …"), one_thread():
         summary = render(folder, recipes, readme)
     return {**summary, "failures": failures}
+
+
+def study_rendered(
+    study: Study, out: Path, render: Callable[[Path, Mapping[str, Recipe]], Rendered]
+) -> Rendered | None:
+    """Return what the records of a study say below a folder of results; None if there are none of present recipes."""
+    recipes = study.known_recipes(study.budget(Options(out=out)))
+    folder = out / study.name
+    return render(folder, recipes) if _has_records(folder, recipes) else None
+
+
+def _has_records(folder: Path, recipes: Mapping[str, Recipe]) -> bool:
+    return any(records_of(folder / name, recipe) for name, recipe in recipes.items())

@@ -1,15 +1,20 @@
 """An experiment as data: which recipes are trained on which data sets and splits, and for how long."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from scnf.data import Split
 from scnf.errors import UserError
 from scnf.evaluation.records import read_record, read_records
 from scnf.experiments import Options, choose
+from scnf.modelfile import TrainedModel
 from scnf.recipes import Recipe, RecipeError, load_recipe
+
+# What else a record tells of a trained model and its split; ``metrics`` join those that every record has.
+Measure = Callable[[TrainedModel, Split], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,8 @@ class Study:
     """Rows × data sets × splits, and what is kept of each fit besides its record.
 
     With ``minutes`` every fit has the same time, this much unless another is asked for; without, it has its steps.
-    ``models`` says which splits' models are kept, ``curves`` whether the test metrics are followed through a run.
+    ``models`` says which splits' models are kept, ``curves`` whether the test metrics are followed through a run,
+    ``measure`` what else is recorded.
     """
 
     name: str
@@ -42,6 +48,7 @@ class Study:
     minutes: float | None = None
     models: Literal["none", "first", "all"] = "none"
     curves: bool = False
+    measure: Measure | None = None
 
     def budget(self, options: Options) -> float | None:
         """Return the minutes for each fit: those asked for, else those that the records have, else the study's own.
@@ -89,11 +96,17 @@ class FitTask:
     keeps_model: bool = False
     needs_model: bool = False  # for the figures: without it the fit is not done
     curves: bool = False
+    measure: Measure | None = None
 
     @property
     def title(self) -> str:
         """What to call it."""
         return f"{self.row} on {self.data}, seed {self.seed}"
+
+    @property
+    def minutes(self) -> float | None:
+        """The time that it has; None if it ends after its steps."""
+        return self.recipe.training.max_minutes
 
     @property
     def record_path(self) -> Path:
@@ -153,6 +166,7 @@ def plan(study: Study, options: Options) -> list[FitTask]:
             keeps_model=study.models == "all" or (study.models == "first" and seed == 0),
             needs_model=study.models == "first" and seed == 0,
             curves=study.curves,
+            measure=study.measure,
         )
         for seed in range(options.splits or study.splits)
         for name, recipe in recipes.items()

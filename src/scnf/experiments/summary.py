@@ -45,6 +45,17 @@ def metric_spread(records: Sequence[dict[str, Any]], metric: str) -> dict[str, A
     return spread([record["metrics"][metric] for record in records])
 
 
+def fits_summary(records: Sequence[dict[str, Any]], metrics: Iterable[str]) -> dict[str, Any]:
+    """Return the spread of metrics over the fits of a row, and what these took."""
+    return {
+        "parameters": records[0]["parameters"],
+        "steps": statistics.fmean(sum(record["steps"]) for record in records),
+        "minutes": statistics.fmean(record["minutes"] for record in records),
+        "splits": len(records),
+        **{metric: metric_spread(records, metric) for metric in metrics},
+    }
+
+
 def count_matched(pairs: Iterable[tuple[float, float]], digits: int = 2) -> tuple[int, int]:
     """Return how many of our means are no worse than the paper's, compared as our tables print them, and how many
     there are.

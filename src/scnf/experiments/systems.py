@@ -16,6 +16,7 @@ from scnf.evaluation.metrics import bits_per_dim
 from scnf.evaluation.records import read_record, read_records, run_record, write_record
 from scnf.experiments import Options, choose
 from scnf.experiments.pool import Report
+from scnf.experiments.rendering import Rendered, root_of
 from scnf.experiments.running import train
 from scnf.recipes.schema import ModelSpec, TrainingSpec
 
@@ -181,6 +182,15 @@ def run(options: Options) -> dict[str, Any]:
     failures = [] if options.render_only else train(tasks, options.jobs, console, run_system)
     with console.status("Measuring the cost of many classes …"):
         costs = measured_costs(folder, anew=not options.render_only)
-    # A trial into another folder must not change what the README says of the results.
-    readme = Path("README.md") if options.out.resolve() == Path("results").resolve() else None
+    root = root_of(options.out)
+    readme = None if root is None else root / "README.md"
     return {**render(folder, tasks[0].minutes, costs, readme), "failures": failures}
+
+
+def rendered(out: Path) -> Rendered | None:
+    """Return what the records say, without figures."""
+    from scnf.experiments.systems_cost import measured_costs  # noqa: PLC0415 (none of the workers needs it)
+    from scnf.experiments.systems_render import rendered  # noqa: PLC0415 (matplotlib is for this process alone)
+
+    found = rendered(out / NAME, budget(Options(out=out)), measured_costs(out / NAME, anew=False))
+    return found if found.summary["rows"] else None

@@ -1,0 +1,67 @@
+"""Section 5 of the paper: does a flow ignore the label of more complex images, and what cures it? Fashion-MNIST."""
+
+from pathlib import Path
+from typing import Any
+
+from scnf.data import Split
+from scnf.experiments import Options
+from scnf.experiments.codes import label_use
+from scnf.experiments.rendering import Rendered
+from scnf.experiments.running import run_study, study_rendered
+from scnf.experiments.study import FitTask, Row, Study
+from scnf.experiments.study import plan as plan_study
+from scnf.modelfile import TrainedModel
+
+_TEST_ROWS = 2000
+# Equation 1 alone: no label but the given ones leads, and no loss but the likelihood.
+_PLAIN: dict[str, Any] = {"training.guess": 0.0, "training.clf_weight": 0.0}
+_CLF: dict[str, Any] = {"training.clf_weight": 1.0}
+_GMM: dict[str, Any] = {"model.h": {"kind": "gaussian", "covariance": "full"}}
+
+
+def rows(recipe: str, with_consistency: str) -> tuple[Row, ...]:
+    """Return the rows of the ablation: h as a flow and as a Gaussian per class, and what may cure them."""
+    changes = {
+        "plain": (recipe, _PLAIN),
+        "clf": (recipe, {**_PLAIN, **_CLF}),
+        "consistency": (with_consistency, _PLAIN),
+        "graph": (recipe, {}),  # the recipe as it is: labels spread along a graph lead at first
+        "gmm": (recipe, {**_PLAIN, **_GMM}),
+        "gmm-clf": (recipe, {**_PLAIN, **_GMM, **_CLF}),
+    }
+    return tuple(Row(name, base, {"name": f"complex-{name}", **keys}) for name, (base, keys) in changes.items())
+
+
+def measure(trained: TrainedModel, split: Split) -> dict[str, Any]:
+    """Return how much the model uses the label of test rows."""
+    return {"metrics": label_use(trained, split.x_test[:_TEST_ROWS], split.y_test[:_TEST_ROWS])}
+
+
+STUDY = Study(
+    name="complex",
+    rows=rows("mnist", "mnist-consistency"),
+    data=("fashion-mnist",),
+    labels=100,
+    splits=3,
+    minutes=30.0,
+    measure=measure,
+)
+
+
+def plan(options: Options) -> list[FitTask]:
+    """Return all fits."""
+    return plan_study(STUDY, options)
+
+
+def run(options: Options, study: Study = STUDY) -> dict[str, Any]:
+    """Train what has no record yet, then render the table from the records."""
+    from scnf.experiments.complex_render import render  # noqa: PLC0415 (none of the workers needs it)
+
+    return run_study(study, options, render)
+
+
+def rendered(out: Path) -> Rendered | None:
+    """Return what the records say."""
+    from scnf.experiments.complex_render import rendered  # noqa: PLC0415
+
+    return study_rendered(STUDY, out, rendered)
