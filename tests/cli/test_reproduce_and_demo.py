@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from scnf.experiments import EXPERIMENTS, Options
+from scnf.experiments.table3 import STUDY as TABLE3
 from tests.cli.conftest import invoke, invoke_json, refusal
 
 
 def test_an_unknown_experiment_is_refused(folder):
     known = ", ".join(EXPERIMENTS)
-    assert refusal("reproduce", "table9") == f"Error: unknown experiment 'table9'; known are {known}"
+    assert refusal("reproduce", "table9") == f"Error: unknown experiment 'table9'; known are {known}, or all"
+    assert "unknown experiment 'table9'" in refusal("reproduce", "table9", "--dry-run")
     assert list(folder.iterdir()) == []
 
 
@@ -41,6 +43,25 @@ def test_table_and_files_are_printed(folder, monkeypatch):
 def test_minutes_that_cannot_be_are_refused(folder):
     assert "table1 has no time limit to set (--minutes)" in refusal("reproduce", "table1", "--minutes", 5)
     assert "bad value -1.0 for key 'training.max_minutes'" in refusal("reproduce", "table2", "--minutes", -1)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_dry_run_tells_what_is_missing_and_writes_nothing(folder):
+    items = invoke_json("reproduce", "all", "--dry-run")["items"]
+    assert list(items) == list(EXPERIMENTS)
+    assert {item["status"] for item in items.values()} == {"missing"}
+    assert items["table3"]["wanted"] == items["table3"]["missing"] == 15
+    assert items["table3"]["cpu_hours"] == round(15 * TABLE3.minutes / 60, 2)
+    assert list(invoke_json("reproduce", "table3", "--dry-run", "--splits", 1)["items"]) == ["table3"]
+    shown = invoke("reproduce", "all", "--dry-run").stdout
+    assert all(word in shown for word in (*EXPERIMENTS, "status", "wanted", "stale"))
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--minutes=5", "--data=mnist", "--recipes=a", "--model=m", "--labels=200"])
+def test_all_are_run_as_they_are_planned(folder, option):
+    name = option.split("=")[0]
+    assert f"{name} is for one experiment at a time" in refusal("reproduce", "all", option)
     assert list(folder.iterdir()) == []
 
 

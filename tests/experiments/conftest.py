@@ -51,3 +51,14 @@ def tiny_image_recipe(tmp_path: Path) -> str:
     path = tmp_path / "tiny-images.toml"
     path.write_text(TINY_IMAGES, encoding="utf-8")
     return str(path)
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fits run one after the other in this process: a worker would import everything anew."""
+
+    def run_tasks(function, tasks, jobs, on_progress):
+        for index, task in enumerate(tasks):
+            yield index, function(task, lambda share: None)
+
+    monkeypatch.setattr("scnf.experiments.running.run_tasks", run_tasks)

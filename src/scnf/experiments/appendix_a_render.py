@@ -100,7 +100,7 @@ def figure(record: dict[str, Any], theme: Theme = LIGHT) -> Figure:
     cell = 0.42
     drawn = new_figure(cell * sum(columns) + 1.4, cell * len(classes) + 0.45, theme, pad=0.03)
     axes = drawn.subplots(1, len(columns), width_ratios=columns)
-    titles = ["image, then its code with every label", *(f"samples at {name}" for name in samples)]
+    titles = ["image, then its code with every label", *(f"temperature {name}" for name in samples)]
     for ax, shown, width, title in zip(axes, [transfer, *samples.values()], columns, titles, strict=True):
         draw_images(ax, shown / 255, width, theme, classes if ax is axes[0] else ())
         ax.set_title(title, fontsize=10, color=theme.ink)

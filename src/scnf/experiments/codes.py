@@ -52,13 +52,14 @@ def label_use(trained: TrainedModel, x: np.ndarray, y: np.ndarray) -> dict[str, 
     another class than before by the model's own posterior, in percent.
     """
     classes, labels = trained.model.classes, torch.from_numpy(y)
-    given = trained.log_joint(x) - trained.model.log_label_prior  # log p(x | k) for every k
-    log_prob = (given + trained.model.log_label_prior).logsumexp(1)
+    joint = trained.log_joint(x).double()
+    given = joint - trained.model.log_label_prior  # log p(x | k) for every k
+    log_prob = joint.logsumexp(1)
     own = given.gather(1, labels[:, None])[:, 0]
     others = (given.sum(1) - own) / (classes - 1)
     return {
-        "label_nats": float((own - log_prob).double().mean()),
-        "label_gap": float((own - others).double().mean()),
+        "label_nats": float((own - log_prob).mean()),
+        "label_gap": float((own - others).mean()),
         "swap_changed": 100 * _swap_changed(trained, x, labels),
     }
 

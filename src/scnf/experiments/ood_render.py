@@ -99,7 +99,8 @@ def figure(records: Sequence[dict[str, Any]], theme: Theme = LIGHT) -> Figure:
         for colour, key, label in zip(theme.classes, ("inside", "outside"), (name, record["other"]), strict=False):
             scores.stairs(histogram[key], histogram["edges"], fill=True, alpha=0.5, color=colour, label=label)
         scores.axvline(record["entropy"], color=theme.ink, linewidth=1, linestyle=":", label="training mean")
-        scores.legend(frameon=False, labelcolor=theme.ink, fontsize=9)
+        scores.margins(y=0.3)  # room for the legend above what it explains
+        scores.legend(frameon=False, labelcolor=theme.ink, fontsize=8, loc="upper center", ncols=3)
         style_axes(coverage, "coverage: share of test images answered", "error, %", theme)
         coverage.plot(record["coverages"], record["errors"], color=theme.classes[0], marker="o", markersize=3)
         coverage.set_ylim(bottom=0)

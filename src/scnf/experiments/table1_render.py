@@ -177,10 +177,8 @@ def verdict(summary: dict[str, Any]) -> str:
     if all(fewer.values()):
         return f"**The claim holds** in all {len(fewer)} cases that are recorded."
     not_so = ", ".join(f"f = {case}" for case, is_so in fewer.items() if not is_so)
-    return (
-        f"**The claim holds in {sum(fewer.values())} of the {len(fewer)} cases** that are recorded; not for {not_so}, "
-        "where one Gaussian per class does better here."
-    )
+    word = f"holds in {sum(fewer.values())} of {len(fewer)} cases" if any(fewer.values()) else "does not hold"
+    return f"**The claim {word}**: one Gaussian per class does as well or better here with {not_so}."
 
 
 def draw(folder: Path, summary: dict[str, Any], recipes: Mapping[str, Recipe]) -> list[Path]:
