@@ -45,6 +45,11 @@ EXPERIMENTS: dict[str, Item] = {
         "MNIST and Fashion-MNIST with 100 labels",
         "SCNF-GLOW has 1.9 % errors on MNIST at 1.145 bits/dim.",
     ),
+    "ablation": Item(
+        "scnf.experiments.ablation",
+        "What each ingredient of the recipe mnist brings",
+        "The paper has no such experiment.",
+    ),
     "table2": Item(
         "scnf.experiments.table2",
         "Table 2: densities and objectives on MNIST",

@@ -43,7 +43,7 @@ STUDY = Study(
     data=("fashion-mnist",),
     labels=100,
     splits=3,
-    minutes=30.0,
+    minutes=5.0,
     measure=measure,
 )
 

@@ -31,7 +31,7 @@ def rows(recipe: str) -> tuple[Row, ...]:
     )
 
 
-STUDY = Study(name="table2", rows=rows("mnist"), data=("mnist",), labels=100, splits=3, minutes=30.0, curves=True)
+STUDY = Study(name="table2", rows=rows("mnist"), data=("mnist",), labels=100, splits=3, minutes=5.0, curves=True)
 
 
 def plan(options: Options) -> list[FitTask]:

@@ -47,7 +47,7 @@ def measure(trained: TrainedModel, split: Split) -> dict[str, Any]:
     }
 
 
-STUDY = Study(name="table3", rows=rows("mnist"), data=("mnist",), labels=100, splits=3, minutes=30.0, measure=measure)
+STUDY = Study(name="table3", rows=rows("mnist"), data=("mnist",), labels=100, splits=3, minutes=5.0, measure=measure)
 
 
 def plan(options: Options) -> list[FitTask]:
