@@ -4,6 +4,7 @@ import torch
 from scnf.recipes import load_recipe
 from scnf.recipes.build import build_model
 from scnf.recipes.choose import choose_recipe
+from scnf.recipes.covariance import choose_covariance
 
 
 def vectors(rows: int, columns: int, labelled: int, strong: int | None = None) -> tuple[torch.Tensor, torch.Tensor]:
@@ -82,3 +83,29 @@ def test_larger_images_are_multiscale(shape, squeezed):
 @pytest.mark.parametrize(("ink", "pixels"), [(0.2, "background"), (0.9, "logit")])
 def test_much_background_has_a_map_of_its_own(ink, pixels):
     assert choose_recipe(*images(20, 1, 28, 28, ink=ink), levels=256).model.pixels == pixels
+
+
+def blobs(spread: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Two classes side by side, each component of each class spread as told; five labels each."""
+    generator = torch.Generator().manual_seed(0)
+    truth = torch.arange(400) % 2
+    z = torch.randn(400, spread.shape[1], generator=generator) * spread[truth]
+    z[:, 0] += 8.0 * truth
+    return z, torch.where(torch.arange(400) < 10, truth, -1)
+
+
+def test_a_diagonal_for_each_class_where_classes_are_parted_alike():
+    assert choose_covariance(*blobs(torch.tensor([[1.0, 1.0, 3.0], [1.0, 3.0, 1.0]])), 2) == "diagonal"
+
+
+def test_one_covariance_where_components_hang_together():
+    z, y = blobs(torch.ones(2, 3))
+    assert choose_covariance(torch.cat([z, z[:, 1:] + 0.1 * z[:, :1]], 1), y, 2) == "shared"
+
+
+def test_one_covariance_where_a_diagonal_would_part_by_how_far_out_rows_are():
+    """Both classes have a core and a wide rim: two Gaussians tell these better than the classes."""
+    z, y = blobs(torch.ones(2, 6))
+    z[:, 0] /= 4
+    z[100:250] *= 6
+    assert choose_covariance(z, y, 2) == "shared"

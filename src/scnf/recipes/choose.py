@@ -5,6 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from scnf.bijections import PrincipalComponents, Standardize
+from scnf.recipes.covariance import choose_covariance
 from scnf.recipes.load import load_recipe
 from scnf.recipes.schema import Recipe
 
@@ -52,12 +54,15 @@ def _of_vectors(x: Tensor, y: Tensor) -> Recipe:
     # A coupling needs two components to split.
     z_f = max(_strong_components(x), 2) if rotated else columns
     labels = torch.bincount(y[y >= 0])
+    if int(labels.min()) >= 4 * z_f:
+        covariance = "full"
+    else:  # one for each class has to be told by its own labels; EM would let one class take all that is far out
+        covariance = choose_covariance(_components(x, z_f, rotated), y, len(labels))
     model = {
         "scaling": "principal" if rotated else "columns",
         "z_f": z_f,
         "f": {"kind": "coupling", "steps": 4, "hidden": [64], "linear": "none"},
-        # A covariance for each class has to be told by its own labels; EM would let one class take all that is far out.
-        "h": {"kind": "gaussian", "covariance": "full" if int(labels.min()) >= 4 * z_f else "shared"},
+        "h": {"kind": "gaussian", "covariance": covariance},
     }
     training = {**_to_plateau(rows), "start": "em", "noise": 0.1}
     return Recipe.model_validate({"name": "chosen", "model": model, "training": training})
@@ -92,6 +97,12 @@ def _to_plateau(rows: int) -> dict[str, Any]:
         "labelled_share": 0.125,
         "weight_decay": 0.05,
     }
+
+
+def _components(x: Tensor, count: int, rotated: bool) -> Tensor:
+    """Return the columns or the strongest principal components, standardised, as h sees them at the start."""
+    layer = PrincipalComponents(x.shape[1]) if rotated else Standardize(x.shape[1])
+    return layer.initialize(x)[:, -count:]
 
 
 def _strong_components(x: Tensor) -> int:
