@@ -7,9 +7,11 @@ import pytest
 from scnf.baselines.sklearn import COMPARED
 from scnf.benchmarks import few_labels
 from scnf.benchmarks.few_labels import LABELS, TABLE, FewLabels, load_rows, plan, run, run_one
+from scnf.benchmarks.few_labels_page import block
 from scnf.errors import UserError
 from scnf.estimator import fitting
 from scnf.evaluation.records import read_record, write_record
+from scnf.evaluation.tables import block_is_current
 from tests.cli.conftest import invoke, invoke_json, refusal
 
 
@@ -83,3 +85,8 @@ def test_the_command_renders_and_refuses(wine):
 def test_nothing_to_render_is_told(tmp_path):
     with pytest.raises(UserError, match="holds no record"):
         run(tmp_path, render_only=True)
+
+
+def test_the_readme_says_what_the_records_say():
+    root = Path(__file__).parents[2]
+    assert block_is_current(root / "README.md", "labels", block(plan(root / "results")))

@@ -12,8 +12,9 @@ from scnf.benchmarks.few_labels import LABELS, TABLE, FewLabels
 from scnf.errors import UserError
 from scnf.evaluation.plots import new_figure, style_axes, to_png
 from scnf.evaluation.records import read_record
-from scnf.evaluation.tables import markdown_table, mean_std
+from scnf.evaluation.tables import markdown_table, mean_std, update_block
 from scnf.evaluation.themes import LIGHT, MARKERS, Theme
+from scnf.experiments.rendering import root_of
 
 Records = dict[tuple[str, int], list[dict[str, Any]]]
 _OURS = "SCNFClassifier"
@@ -26,12 +27,23 @@ def render(folder: Path, tasks: Sequence[FewLabels]) -> dict[str, Any]:
     records = _read(tasks)
     if not any(records.get(pair) for pair in TABLE):
         raise UserError(f"{folder} holds no record; leave out --render to fit first")
-    rows = [_row(records, pair) for pair in TABLE if records.get(pair)]
+    rows = _rows(records)
     files = [folder / "labels.md", folder / "labels.png", folder / "reliability.png"]
     files[0].write_text(_page(records, rows), encoding="utf-8")
+    if (root := root_of(folder.parent)) is not None:
+        update_block(root / "README.md", "labels", block(tasks))
     files[1].write_bytes(to_png(error_figure(records)))
     files[2].write_bytes(to_png(reliability_figure(records)))
     return {"files": [str(path) for path in files], "table": {"columns": _COLUMNS, "rows": rows}}
+
+
+def block(tasks: Sequence[FewLabels]) -> str:
+    """Return the table as the README has it."""
+    return markdown_table(_COLUMNS, _rows(_read(tasks)))
+
+
+def _rows(records: Records) -> list[list[str]]:
+    return [_row(records, pair) for pair in TABLE if records.get(pair)]
 
 
 def _read(tasks: Sequence[FewLabels]) -> Records:
