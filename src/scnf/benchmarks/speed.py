@@ -28,7 +28,7 @@ class Effort:
     block_seconds: float
     class_counts: tuple[int, ...]
     labels_batch_size: int
-    parallel_steps: int
+    parallel_seconds: float
 
 
 FULL = Effort(
@@ -37,10 +37,12 @@ FULL = Effort(
     block_seconds=3.0,
     class_counts=(1, 10, 100, 1000),
     labels_batch_size=16,
-    parallel_steps=12,
+    parallel_seconds=10.0,
 )
 # To see that everything runs; its numbers mean nothing.
-QUICK = Effort(batch_size=4, blocks=1, block_seconds=0.0, class_counts=(1, 10), labels_batch_size=2, parallel_steps=1)
+QUICK = Effort(
+    batch_size=4, blocks=1, block_seconds=0.0, class_counts=(1, 10), labels_batch_size=2, parallel_seconds=0.0
+)
 
 
 def run(
@@ -57,7 +59,8 @@ def run(
         measured.append(measure(name, effort))
         say(f"{name}: two processes against one")
         rounds = (effort.blocks + 2) // 3
-        measured[-1] |= parallel.measure(name, effort.batch_size, rounds, effort.parallel_steps)
+        steps = round(effort.parallel_seconds * measured[-1]["train_images_per_second"] / effort.batch_size)
+        measured[-1] |= parallel.measure(name, effort.batch_size, rounds, max(steps, 2))
         say(f"{name}: log_joint for {', '.join(map(str, effort.class_counts))} classes")
         costs[name] = class_count.measure(
             name, effort.class_counts, effort.labels_batch_size, effort.blocks, effort.block_seconds
