@@ -98,3 +98,10 @@ def test_samples_are_bytes_of_the_class_that_was_asked_for():
 def test_samples_that_cannot_be_are_refused(asked, named):
     with pytest.raises(UserError, match=named):
         small_image_model().sample(**asked)
+
+
+def test_the_model_of_mnist_knows_the_digits_that_it_draws():
+    model = scnf.load("mnist-100")
+    x, y = model.sample(100, temperature=0.7, seed=0)
+    assert x.shape == (100, 1, 28, 28)
+    assert (model.predict(x).label == y).mean() > 0.9

@@ -65,6 +65,7 @@ def test_scores_of_foreign_images_are_recorded_and_drawn(tmp_path, model, small_
     assert "ood needs a trained model of fashion-mnist" in whole["failures"][0]
 
 
+@pytest.mark.usefixtures("shelf")  # without the models that are shipped
 @pytest.mark.parametrize("name", ["appendix-a", "ood"])
 def test_without_a_model_one_sentence_says_how_to_get_one(tmp_path, name):
     sentence = refusal("reproduce", name, "--out", tmp_path)
@@ -90,6 +91,7 @@ def test_the_headlines_model_comes_before_the_shipped_one(tmp_path, shelf):
     assert default_model("fashion-mnist", tmp_path) is None
 
 
+@pytest.mark.usefixtures("shelf")
 def test_a_record_of_another_recipe_is_stale(tmp_path, model):
     task = load_experiment("appendix-a").plan(Options(out=tmp_path))[0]
     recipe = load(model).recipe.model_dump(mode="json")
