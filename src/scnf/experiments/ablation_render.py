@@ -7,7 +7,7 @@ from typing import Any
 from scnf.evaluation.tables import markdown_table, mean_std
 from scnf.experiments.ablation import STUDY
 from scnf.experiments.rendering import Rendered, write
-from scnf.experiments.summary import fits_summary, records_of
+from scnf.experiments.summary import study_summary
 from scnf.recipes import Recipe
 
 METRICS = {"error": ("error, %", 2), "bits_per_dim": ("bits/dim", 3)}
@@ -28,14 +28,7 @@ _HEADER = ["recipe", *(title for title, _ in METRICS.values()), "splits"]
 
 def summarize(folder: Path, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
     """Return mean and standard deviation over the splits, a row for each recipe."""
-    records = {name: records_of(folder / name, recipe) for name, recipe in recipes.items()}
-    limits = {recipe.training.max_minutes for recipe in recipes.values()}
-    return {
-        "experiment": STUDY.name,
-        "labels": STUDY.labels,
-        "minutes": limits.pop() if len(limits) == 1 else None,
-        "rows": [{"name": name, **fits_summary(of_row, METRICS)} for name, of_row in records.items() if of_row],
-    }
+    return study_summary(STUDY, folder, recipes, METRICS)
 
 
 def verdict(summary: dict[str, Any]) -> str:

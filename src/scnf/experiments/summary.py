@@ -1,12 +1,12 @@
 """What records say together: means over splits, beside the paper's, as cells of a table."""
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from scnf.evaluation.records import read_record
-from scnf.experiments.study import record_is_of
+from scnf.experiments.study import Study, record_is_of
 from scnf.modelfile import TrainedModel, load
 from scnf.recipes import Recipe
 
@@ -53,6 +53,18 @@ def fits_summary(records: Sequence[dict[str, Any]], metrics: Iterable[str]) -> d
         "minutes": statistics.fmean(record["minutes"] for record in records),
         "splits": len(records),
         **{metric: metric_spread(records, metric) for metric in metrics},
+    }
+
+
+def study_summary(study: Study, folder: Path, recipes: Mapping[str, Recipe], metrics: Iterable[str]) -> dict[str, Any]:
+    """Return a row for each recipe of a study that has records, and the minutes if all fits have the same."""
+    records = {name: records_of(folder / name, recipe) for name, recipe in recipes.items()}
+    limits = {recipe.training.max_minutes for recipe in recipes.values()}
+    return {
+        "experiment": study.name,
+        "labels": study.labels,
+        "minutes": limits.pop() if len(limits) == 1 else None,
+        "rows": [{"name": name, **fits_summary(of_row, metrics)} for name, of_row in records.items() if of_row],
     }
 
 

@@ -12,7 +12,7 @@ from scnf.evaluation.plots import draw_images, new_figure, to_png
 from scnf.evaluation.tables import markdown_table, mean_std
 from scnf.evaluation.themes import LIGHT, Theme
 from scnf.experiments.rendering import Rendered, write
-from scnf.experiments.summary import fits_summary, records_of
+from scnf.experiments.summary import records_of, study_summary
 from scnf.experiments.table3 import STUDY
 from scnf.recipes import Recipe
 
@@ -27,18 +27,8 @@ _HEADER = ["components of z_f", "test error, %", "paper", "train error, %", "pap
 
 def summarize(folder: Path, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
     """Return mean and standard deviation over the splits, a row for each size of z_f."""
-    records = {name: records_of(folder / name, recipe) for name, recipe in recipes.items()}
-    limits = {recipe.training.max_minutes for recipe in recipes.values()}
-    return {
-        "experiment": STUDY.name,
-        "labels": STUDY.labels,
-        "minutes": limits.pop() if len(limits) == 1 else None,
-        "rows": [
-            {"name": name, **fits_summary(of_row, METRICS), "paper": PAPER.get(name)}
-            for name, of_row in records.items()
-            if of_row
-        ],
-    }
+    summary = study_summary(STUDY, folder, recipes, METRICS)
+    return {**summary, "rows": [{**row, "paper": PAPER.get(row["name"])} for row in summary["rows"]]}
 
 
 def verdict(summary: dict[str, Any]) -> str:
