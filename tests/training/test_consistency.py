@@ -9,7 +9,7 @@ from lightning_fabric import Fabric
 from scnf.errors import UserError
 from scnf.training import TrainingData, consistency_loss, fit
 from scnf.training.trial import Trial
-from tests.helpers import blobs, small_recipe
+from tests.helpers import blobs, randomize, small_recipe
 from tests.training.test_devices import check_same
 
 IMAGES = {"kind": "multiscale", "levels": [{"channel": 2, "keep": 2}], "hidden": 4}
@@ -44,7 +44,7 @@ def test_the_loss_of_a_step_is_likelihood_and_consistency():
     assert len(copies) == 2 + 6  # half of 4 labelled and of 12 others
     with torch.no_grad():
         of_rows, of_copies = with_copies.model(x)[places], with_copies.model(copies)
-        expected = 5.0 * consistency_loss(of_rows, of_copies, y[places], spec.temperature).mean()
+        expected = 5.0 * consistency_loss(of_rows / spec.temperature, of_copies, y[places], spec.temperature).mean()
         # Half of the way from where it starts to its full weight.
         assert with_copies._loss(0.3)[0] - without._loss(0.3)[0] == pytest.approx(float(expected) / 2, rel=1e-4)
         assert with_copies._loss(0.25)[0] == without._loss(0.25)[0]
@@ -89,16 +89,23 @@ def test_the_objective_of_an_excerpt_counts_hidden_rows_in_full(monkeypatch):
     assert trial(small_recipe(), data).objective() == pytest.approx(whole, rel=1e-5)
 
 
-def test_what_the_graph_guesses_is_taught_too():
-    guessing = trial(recipe().model_copy(update={"training": recipe().training.model_copy(update={"guess": 0.5})}))
+@pytest.mark.parametrize("guess_share", [0.2, 0.5])
+def test_what_the_graph_guesses_is_taught_too(guess_share):
+    """Alone, as long as it stands in for the posterior, and then beside what the model itself says."""
+    chosen = recipe()
+    chosen = chosen.model_copy(update={"training": chosen.training.model_copy(update={"guess": guess_share})})
+    guessing, plain = trial(chosen), trial(small_recipe(f=IMAGES, steps=8, clip=1e6, guess=guess_share))
+    randomize(guessing.model)  # at its start it tells no classes apart
+    plain.model.load_state_dict(guessing.model.state_dict())
     spec = guessing.spec.consistency
     assert spec is not None
     (x, y, _), (copies, places) = guessing.batches(0), guessing.batches.copies(0, spec)
     with torch.no_grad():
         guess = guessing._log_guess()
         assert guess is not None
-        teacher = (guessing.model(x) + guess)[places]
-        of_copies = guessing.model(copies)
-        expected = 5.0 / 2 * consistency_loss(teacher, of_copies, y[places], spec.temperature).mean()
-        likelihood = trial(small_recipe(f=IMAGES, steps=8, clip=1e6, guess=0.5))._loss(0.3)[0]
-        assert guessing._loss(0.3)[0] - likelihood == pytest.approx(float(expected), rel=1e-4)
+        of_rows, of_copies = guessing.model(x), guessing.model(copies)
+        teacher = guess if guess_share == 0.5 else of_rows / spec.temperature + guess
+        # The graph knows what the row itself does not: rows are taught like their copies.
+        both, twice = torch.cat([of_rows, of_copies]), torch.cat([torch.arange(len(x)), places])
+        expected = 5.0 / 2 * consistency_loss(teacher[twice], both, y[twice], spec.temperature).mean()
+        assert guessing._loss(0.3)[0] - plain._loss(0.3)[0] == pytest.approx(float(expected), rel=1e-4)

@@ -1,9 +1,11 @@
 from dataclasses import replace
 
+import pytest
 import torch
 
 from scnf.recipes import TrainingSpec
 from scnf.training import fit
+from scnf.training.edges import describe_edges
 from scnf.training.graph import spread_labels
 from scnf.training.trial import training_objective
 from tests.helpers import blobs, same_weights, small_recipe
@@ -37,6 +39,36 @@ def test_a_class_grows_along_its_rows_however_far():
     guess = spread_labels(x, y, 2)
     assert torch.equal(guess.argmax(1), torch.arange(600) // 300)
     assert float(guess.amax(1).min()) > 0.9
+
+
+def test_classes_are_as_frequent_as_among_the_labels():
+    """A row halfway between two clouds goes to the class that would otherwise have too few."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.cat([torch.randn(200, 2, generator=generator), torch.randn(100, 2, generator=generator) + 3.0])
+    y = torch.full((300,), -1)
+    y[:5], y[200:210] = 0, 1
+    few = float(spread_labels(x, y, 2)[:, 0].mean())
+    y[:20] = 0
+    many = float(spread_labels(x, y, 2)[:, 0].mean())
+    assert few < 0.65 < many
+
+
+def test_images_are_near_if_their_edges_are():
+    """A stroke that is moved by a pixel is nearer to itself than to another direction that shares more of its pixels."""
+    images = torch.zeros(3, 1, 28, 28, dtype=torch.uint8)
+    images[0, :, 6:22, 12] = 255
+    images[1, :, 6:22, 13] = 255
+    images[2, :, 14, 6:22] = 255
+    features = describe_edges(images)
+    moved, turned = (features[0] - features[1]).norm(), (features[0] - features[2]).norm()
+    pixels = images.flatten(1).float()
+    assert (pixels[0] - pixels[1]).norm() > (pixels[0] - pixels[2]).norm()
+    assert moved < turned / 3
+
+
+@pytest.mark.parametrize("shape", [(1, 28, 28), (3, 16, 40), (1, 65, 33)])
+def test_flat_images_have_no_edges(shape):
+    assert not describe_edges(torch.full((2, *shape), 7, dtype=torch.uint8)).any()
 
 
 def test_two_rows_are_neighbours():

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from scnf.recipes import TrainingSpec
+from scnf.recipes.schema import ConsistencySpec
 from scnf.tensorfile import read_tensors
 from scnf.training import Fitted, fit, schedule
 from scnf.training import fit as fit_function
-from scnf.training.schedule import Pace, learning_rate
+from scnf.training.schedule import Pace, consistency_weight, learning_rate
 from tests.helpers import blobs, same_weights, small_recipe
 
 DATA = blobs()
@@ -167,3 +168,12 @@ def test_time_between_sessions_does_not_count(clock, tmp_path):
     # Where the clock agrees, so does the run.
     assert resumed.steps == whole.steps == [10]
     assert rates(resumed) == pytest.approx(rates(whole))
+
+
+@pytest.mark.parametrize(
+    ("progress", "end", "expected"),
+    [(0.2, None, 0.0), (0.25, None, 4.0), (0.3, None, 8.0), (1.0, None, 8.0), (0.6, 0.5, 2.0), (1.0, 0.5, 0.5)],
+)
+def test_consistency_grows_and_may_then_fall(progress, end, expected):
+    spec = ConsistencySpec(weight=8.0, weight_end=end, start=0.2)
+    assert consistency_weight(spec, progress) == pytest.approx(expected)

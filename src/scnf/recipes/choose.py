@@ -140,7 +140,7 @@ def _of_images(x: Tensor, levels: int) -> Recipe:
         "batch_size": 64,
         "labelled_share": 0.125,
         "labelled_weight": 0.02,
-        "guess": 0.6,
+        "guess": 0.8,
         "optimizer": "muon",
         "learning_rate": 0.002,
         "h_rate": 3.0,

@@ -166,6 +166,9 @@ class ConsistencySpec(_Strict):
     # under the class that the clean row is taken to be of.
     loss: Literal["posterior", "likelihood"] = "posterior"
     weight: PositiveFloat = 8.0  # in nats a row, beside the likelihood's
+    weight_end: PositiveFloat | None = (
+        None  # to which the weight goes geometrically by the end of the run; it stays if unset
+    )
     temperature: PositiveFloat = 4.0  # of both posteriors
     confidence: Share = 0.0  # teach only what the clean image's posterior is so sure of
     start: Share = 0.3  # at which part of the run it begins; it then grows over a tenth of the run

@@ -5,37 +5,43 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from scnf.training.edges import SMALLEST_SIDE, describe_edges
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-_COMPONENTS = 50
+_COMPONENTS = 100
 _NEIGHBORS = 7
 _SPREAD = 0.99  # how much of a row's classes comes from its neighbours in a round
 _ROUNDS = 100
 # Then the classes of all rows are made surer, and spread a little further, again and again.
-_SHARPENINGS, _SPREAD_OF_SURE, _ROUNDS_OF_SURE = 20, 0.9, 10
+_SHARPENINGS, _SPREAD_OF_SURE, _ROUNDS_OF_SURE = 5, 0.9, 10
 _ROWS_AT_A_TIME = 1000
 
 
 def spread_labels(x: Tensor, y: Tensor, classes: int) -> Tensor:
     """Return how much each row is of each class, ``[N, K]``, rows adding up to 1.
 
-    The graph joins a row ``[N, ...]`` with its nearest neighbours among the principal components, by weights that
-    fall with the distance. A row that no label reaches is of all classes alike.
+    The graph joins a row ``[N, ...]`` with its nearest neighbours among the principal components (of images large
+    enough: of where they have edges of which direction), by weights that fall with the distance. A row that no label
+    reaches is of all classes alike.
     References: Zhou et al., Learning with Local and Global Consistency (2004); spread and sharpened in turns: Garcia-
     Cardona et al., Multiclass Data Segmentation using Diffuse Interface Methods on Graphs (2014).
     """
-    graph = _graph(_principal(x.flatten(1).float()))
+    is_picture = x.dim() == 4 and min(x.shape[2:]) >= SMALLEST_SIDE
+    graph = _graph(_principal(describe_edges(x) if is_picture else x.flatten(1).float()))
     labels = torch.zeros(len(y), classes)
     known = (y >= 0).nonzero()[:, 0]
     labels[known, y[known]] = 1.0
-    guess = _spread(graph, labels, labels, _SPREAD, _ROUNDS)
+    shares = labels.sum(0) / len(known)
+    guess = _balanced(_spread(graph, labels, labels, _SPREAD, _ROUNDS), shares)
     for _ in range(_SHARPENINGS):
         # A row is nearly sure of its class: so classes grow along the data instead of fading with the distance.
         sure = _sharpened(guess)
         sure[known] = labels[known]
-        guess = _spread(graph, guess, sure, _SPREAD_OF_SURE, _ROUNDS_OF_SURE)
-    return _sharpened(guess)
+        guess = _balanced(_spread(graph, guess, sure, _SPREAD_OF_SURE, _ROUNDS_OF_SURE), shares)
+    guess = _sharpened(guess)
+    return guess.where(guess.sum(1, keepdim=True) > 0, 1 / classes)
 
 
 def _spread(graph: "csr_array", start: Tensor, source: Tensor, share: float, rounds: int) -> Tensor:
@@ -46,11 +52,23 @@ def _spread(graph: "csr_array", start: Tensor, source: Tensor, share: float, rou
     return torch.from_numpy(spread)
 
 
+def _balanced(guess: Tensor, shares: Tensor) -> Tensor:
+    """Return each row's classes, such that of all rows about as many are of a class as of the labelled ones.
+
+    Otherwise a class that lies between others grows at their cost.
+    """
+    rows = _to_one(guess)
+    return _to_one(rows * (shares / rows.sum(0).clamp(min=1e-30)))
+
+
 def _sharpened(guess: Tensor) -> Tensor:
     """Return shares of the classes, squared: tails that reach far keep their order and lose most of their weight."""
-    total = guess.sum(1, keepdim=True)
-    shares = torch.where(total > 0, guess / total.clamp(min=1e-30), 1 / guess.shape[1])
-    return shares**2 / (shares**2).sum(1, keepdim=True)
+    return _to_one(guess**2)
+
+
+def _to_one(guess: Tensor) -> Tensor:
+    """Return rows that add up to 1, or 0 where no label has reached."""
+    return guess / guess.sum(1, keepdim=True).clamp(min=1e-30)
 
 
 def _principal(rows: Tensor) -> Tensor:

@@ -48,15 +48,14 @@ def taught_nll(log_joint: Tensor, of_copies: Tensor, y: Tensor) -> Tensor:
 
 
 def consistency_loss(
-    log_joint: Tensor, of_copies: Tensor, y: Tensor, temperature: float = 1.0, confidence: float = 0.0
+    log_teacher: Tensor, of_copies: Tensor, y: Tensor, temperature: float = 1.0, confidence: float = 0.0
 ) -> Tensor:
-    """Return the cross-entropy of what an altered copy's posterior says to what the clean row's says, ``[B]``.
+    """Return the cross-entropy of an altered copy's posterior to what is said of the clean row, ``[B]``.
 
-    Both posteriors are softmax(log_joint / temperature). The clean one teaches and is not taught: a known label stands
-    in for it, and a row for which it gives no class at least ``confidence`` counts 0. ``of_copies`` is the log_joint of
-    the copies.
+    softmax(log_teacher) teaches and is not taught: a known label stands in for it, and a row for which it gives no class
+    at least ``confidence`` counts 0. The copies' posterior is softmax(of_copies / temperature), of their log_joint.
     """
-    teacher = (log_joint.detach() / temperature).softmax(1)
+    teacher = log_teacher.detach().softmax(1)
     teacher = F.one_hot(y.clamp(min=0), teacher.shape[1]).to(teacher).where(y[:, None] >= 0, teacher)
     entropy = F.cross_entropy(of_copies / temperature, teacher, reduction="none")
     return entropy.where(teacher.amax(1) >= confidence, entropy.new_zeros(()))

@@ -4,10 +4,12 @@ import math
 import time
 from typing import NamedTuple
 
-from scnf.recipes.schema import TrainingSpec
+from scnf.recipes.schema import ConsistencySpec, TrainingSpec
 
 # Where likelihood no longer grows, the rest of the schedule takes so many steps for each that was taken.
 _STEPS_AFTER_TURN = 0.25
+# The part of a run over which consistency grows to its full weight.
+_CONSISTENCY_GROWS = 0.1
 
 
 class Turn(NamedTuple):
@@ -67,3 +69,10 @@ def learning_rate(spec: TrainingSpec, step: int, progress: float) -> float:
     decayed = max(0.0, (progress - spec.decay_start) / (1 - spec.decay_start))
     left = 1 - decayed if spec.decay == "linear" else 0.5 * (1 + math.cos(math.pi * decayed))
     return spec.learning_rate * warmup * left
+
+
+def consistency_weight(spec: ConsistencySpec, progress: float) -> float:
+    """Return the weight of consistency: it grows from 0 over a tenth of the run, and goes geometrically to its end."""
+    done = (progress - spec.start) / (1 - spec.start) if spec.start < 1 else 1.0
+    falls = 1.0 if spec.weight_end is None else (spec.weight_end / spec.weight) ** max(done, 0.0)
+    return spec.weight * falls * min(1.0, max(progress - spec.start, 0.0) / _CONSISTENCY_GROWS)

@@ -23,13 +23,11 @@ from scnf.training.guess import start_rows
 from scnf.training.held_out import HeldOut
 from scnf.training.losses import classification_loss, consistency_loss, em_nll, marginal_nll, taught_nll
 from scnf.training.optimizer import make_optimizer, set_rate
-from scnf.training.schedule import Pace, Turn, learning_rate
+from scnf.training.schedule import Pace, Turn, consistency_weight, learning_rate
 
 # So many batches in a row without a finite loss and gradient end the run.
 _PATIENCE = 20
 _RECORDS = 200
-# The part of a run over which consistency grows to its full weight.
-_CONSISTENCY_GROWS = 0.1
 # Hidden rows that set the data-dependent start and tell the final objective; labelled ones all do.
 _FIRST_ROWS, _LAST_ROWS = 4096, 16384
 _EVALUATION_ROWS = 1024
@@ -216,14 +214,20 @@ class Trial:
         taught, places = self.fabric.to_device((copies[own], places[own] // self.processes))
         # One pass for rows and copies: larger products, and the only one that data-parallel modules expect.
         log_joint, of_copies = self.module(torch.cat([x, taught])).split([len(x), len(taught)])
-        teacher = (log_joint if guess is None else log_joint + guess)[places]
-        if consistency.loss == "likelihood":
-            each = taught_nll(teacher, of_copies, y[places])
-        else:
-            each = consistency_loss(teacher, of_copies, y[places], consistency.temperature, consistency.confidence)
-        weight = consistency.weight * min(1.0, (progress - consistency.start) / _CONSISTENCY_GROWS)
         loss = training_objective(log_joint, y, weights, self.spec, labelled, guess, only_guess)
-        return loss + weight * each.sum() / len(copies), _wrong(log_joint, y)
+        # A density of many pixels is far too sure of itself to be heard beside a guess as it is.
+        teacher, pupils, count = log_joint / consistency.temperature, of_copies, len(copies)
+        if guess is not None:
+            teacher = guess if only_guess else teacher + guess
+        if consistency.loss == "likelihood":
+            each = taught_nll(teacher[places], of_copies, y[places])
+        else:
+            if guess is not None:
+                # What the graph says is news for the rows themselves, too.
+                pupils, count = torch.cat([log_joint, of_copies]), len(self.batches.rows(self.step)) + len(copies)
+                places = torch.cat([torch.arange(len(x), device=places.device), places])
+            each = consistency_loss(teacher[places], pupils, y[places], consistency.temperature, consistency.confidence)
+        return loss + consistency_weight(consistency, progress) * each.sum() / count, _wrong(log_joint, y)
 
     def _log_guess(self) -> Tensor | None:
         """Return the log of what the graph guesses of this process's rows, if the recipe wants that."""
