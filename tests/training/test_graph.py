@@ -54,7 +54,7 @@ def test_classes_are_as_frequent_as_among_the_labels():
 
 
 def test_images_are_near_if_their_edges_are():
-    """A stroke that is moved by a pixel is nearer to itself than to another direction that shares more of its pixels."""
+    """A stroke moved by a pixel is nearer to itself than to one of another direction that shares more of its pixels."""
     images = torch.zeros(3, 1, 28, 28, dtype=torch.uint8)
     images[0, :, 6:22, 12] = 255
     images[1, :, 6:22, 13] = 255

@@ -52,8 +52,9 @@ def consistency_loss(
 ) -> Tensor:
     """Return the cross-entropy of an altered copy's posterior to what is said of the clean row, ``[B]``.
 
-    softmax(log_teacher) teaches and is not taught: a known label stands in for it, and a row for which it gives no class
-    at least ``confidence`` counts 0. The copies' posterior is softmax(of_copies / temperature), of their log_joint.
+    softmax(log_teacher) teaches and is not taught: a known label stands in for it, and a row to which it gives no
+    class at least ``confidence`` counts 0. The copies' posterior is softmax(of_copies / temperature), of their
+    log_joint.
     """
     teacher = log_teacher.detach().softmax(1)
     teacher = F.one_hot(y.clamp(min=0), teacher.shape[1]).to(teacher).where(y[:, None] >= 0, teacher)
