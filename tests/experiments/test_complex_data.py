@@ -12,8 +12,11 @@ def test_rows_differ_in_what_may_cure():
     recipes = STUDY.known_recipes(5.0)
     assert list(recipes) == list(TITLES)
     assert [name for name, recipe in recipes.items() if recipe.training.clf_weight] == ["clf", "gmm-clf"]
-    assert [name for name, recipe in recipes.items() if recipe.training.consistency] == ["consistency"]
-    assert [name for name, recipe in recipes.items() if recipe.training.guess] == ["graph"]
+    assert [name for name, recipe in recipes.items() if recipe.training.consistency] == [
+        "consistency",
+        "graph-consistency",
+    ]
+    assert [name for name, recipe in recipes.items() if recipe.training.guess] == ["graph", "graph-consistency"]
     assert [name for name, recipe in recipes.items() if recipe.model.h.kind == "gaussian"] == ["gmm", "gmm-clf"]
     assert len({recipe.model.f for recipe in recipes.values()}) == 1
 

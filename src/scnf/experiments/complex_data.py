@@ -15,7 +15,14 @@ from scnf.modelfile import TrainedModel
 _TEST_ROWS = 2000
 # Equation 1 alone: no label but the given ones leads, and no loss but the likelihood.
 _PLAIN: dict[str, Any] = {"training.guess": 0.0, "training.clf_weight": 0.0}
-_CLF: dict[str, Any] = {"training.clf_weight": 1.0}
+# Beside the likelihood of 784 pixels a few nats for the class are nothing.
+_CLF: dict[str, Any] = {"training.clf_weight": 100.0, "training.clf_temperature": 4.0}
+# Without a graph the model is its own teacher: it may begin when it has learned something, and with little weight.
+_OWN_TEACHER: dict[str, Any] = {
+    "training.consistency.weight": 8.0,
+    "training.consistency.weight_end": None,
+    "training.consistency.start": 0.3,
+}
 _GMM: dict[str, Any] = {"model.h": {"kind": "gaussian", "covariance": "full"}}
 
 
@@ -24,8 +31,10 @@ def rows(recipe: str, with_consistency: str) -> tuple[Row, ...]:
     changes = {
         "plain": (recipe, _PLAIN),
         "clf": (recipe, {**_PLAIN, **_CLF}),
-        "consistency": (with_consistency, _PLAIN),
-        "graph": (recipe, {}),  # the recipe as it is: labels spread along a graph lead at first
+        "consistency": (with_consistency, {**_PLAIN, **_OWN_TEACHER}),
+        # Two recipes as they are: labels spread along a graph lead at first.
+        "graph": (recipe, {}),
+        "graph-consistency": (with_consistency, {}),
         "gmm": (recipe, {**_PLAIN, **_GMM}),
         "gmm-clf": (recipe, {**_PLAIN, **_GMM, **_CLF}),
     }

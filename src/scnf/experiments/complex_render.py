@@ -23,11 +23,17 @@ TITLES = {
     "plain": "likelihood alone",
     "clf": "+ L_clf",
     "consistency": "+ consistency",
-    "graph": "+ labels spread along a graph at first (`mnist`)",
+    "graph": "+ labels spread along a graph (`mnist`)",
+    "graph-consistency": "+ labels spread along a graph, + consistency (`mnist-consistency`)",
     "gmm": "one Gaussian per class, likelihood alone",
     "gmm-clf": "one Gaussian per class, + L_clf",
 }
-CURES = {"clf": "L_clf", "consistency": "consistency", "graph": "the graph"}
+CURES = {
+    "clf": "L_clf",
+    "consistency": "consistency",
+    "graph": "the graph",
+    "graph-consistency": "the graph with consistency",
+}
 _CLASSES = 10
 _IGNORED = 50.0  # percent of codes that a swap changes: below, the label is called ignored
 _HEADER = ["model", *(title for title, _ in METRICS.values()), "splits"]
