@@ -25,7 +25,7 @@ def test_every_key_of_the_schema_has_a_row(tables):
     [
         "| `clip` | number, > 0 | `10.0` | of the gradient's norm |",  # a comment beside the key
         "| `patience` | whole number, ≥ 1 | unset | So many steps without",  # above it
-        '| `linear` | `"full"` or `"lu"` or `"none"` | `"full"` | none: components stay',  # inside its value
+        '| `linear` | `"full"` or `"lu"` or `"none"` | `"full"` | The invertible map:',  # above it
         "| `f` | a table with a kind | must be given |",
         "| `levels` | tables | `[{channel = 4, keep = 2}, {channel = 4, keep = 2}]` |",
         "| `betas` | list of 2 (number, ≥ 0, < 1) | `[0.9, 0.99]` |",

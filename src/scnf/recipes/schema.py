@@ -12,9 +12,7 @@ PositiveFloat = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 _Beta = Annotated[float, Field(ge=0, lt=1)]  # the optimisers divide by 1 − β
 Solver = Literal["euler", "midpoint", "rk4", "dopri5", "bosh3", "dopri8"]
-# actnorm-first: ActNorm, linear map, coupling; actnorm-last: linear map, coupling, ActNorm.
 StepOrder = Literal["actnorm-first", "actnorm-last"]
-# Whether a channel coupling moves one half, or both in turn with a net for each.
 Halves = Literal["one", "both"]
 
 
@@ -28,19 +26,18 @@ class CouplingSpec(_Strict):
     kind: Literal["coupling"]
     # Several numbers: half of the components is factored out between one number of steps and the next.
     steps: PositiveInt | Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = 6
-    hidden: tuple[PositiveInt, ...] = (64, 64)
+    hidden: tuple[PositiveInt, ...] = (64, 64)  # widths of the nets
     blocks: Annotated[int, Field(ge=0)] = 0  # residual blocks, as wide as the one number of hidden; a plain MLP if 0
-    order: StepOrder = "actnorm-first"
-    halves: Halves = "one"
+    order: StepOrder = "actnorm-first"  # first: ActNorm, linear map, coupling; last: linear map, coupling, ActNorm
+    halves: Halves = "one"  # of the components that a coupling moves; both: in turn, a net for each
     class_affine: bool = True  # in h: every class is moved and scaled as a whole after each step
     class_linear: bool = False  # in h: every class has a mean and a full covariance of its own before the first step
-    map: Literal["affine", "spline"] = "affine"
-    scale: Literal["sigmoid", "exp", "tanh"] = "tanh"
+    map: Literal["affine", "spline"] = "affine"  # how a component is moved
+    scale: Literal["sigmoid", "exp", "tanh"] = "tanh"  # sigmoid(s + 2), exp(s), or exp of the bounded s
     bound: PositiveFloat = 2.0  # of the log-scale (affine, tanh) or of the spline's box
-    bins: Annotated[int, Field(ge=2)] = 8
-    linear: Literal["full", "lu", "none"] = (
-        "full"  # none: components stay in their order, so z_f starts as the last ones
-    )
+    bins: Annotated[int, Field(ge=2)] = 8  # of a spline
+    # The invertible map: any matrix, its LU factors, or none: components stay in order, so z_f starts as the last ones.
+    linear: Literal["full", "lu", "none"] = "full"
 
     @model_validator(mode="after")
     def _one_width(self) -> "CouplingSpec":
@@ -53,16 +50,16 @@ class FFJORDSpec(_Strict):
     """A continuous flow on vectors with tanh dynamics of two hidden layers."""
 
     kind: Literal["ffjord"]
-    hidden: PositiveInt = 64
-    blocks: PositiveInt = 1
-    time: PositiveFloat = 1.0
+    hidden: PositiveInt = 64  # width of both layers
+    blocks: PositiveInt = 1  # ODEs one after the other
+    time: PositiveFloat = 1.0  # for which each is followed
     solver: Solver = "rk4"  # while training
-    solver_steps: PositiveInt = 4
+    solver_steps: PositiveInt = 4  # of a solver with fixed steps
     eval_solver: Solver = "dopri5"  # a coarse solver flatters the likelihood that was trained with it
-    rtol: PositiveFloat = 1e-5
-    atol: PositiveFloat = 1e-5
-    trace: Literal["auto", "exact", "hutchinson"] = "auto"
-    adjoint: bool = False
+    rtol: PositiveFloat = 1e-5  # relative error of an adaptive solver
+    atol: PositiveFloat = 1e-5  # absolute error of an adaptive solver
+    trace: Literal["auto", "exact", "hutchinson"] = "auto"  # auto: exact where there are few components
+    adjoint: bool = False  # gradients by a second solve: little memory, more time
 
 
 class LevelSpec(_Strict):
@@ -73,25 +70,26 @@ class LevelSpec(_Strict):
     channel: Annotated[int, Field(ge=0)] = 0  # coupling steps with a channel mask
     keep: PositiveInt | None = None  # channels that go on to the next level, or to z_f; all of them if unset
     hidden: PositiveInt | None = None  # as in the flow if unset
-    blocks: Annotated[int, Field(ge=0)] | None = None
+    blocks: Annotated[int, Field(ge=0)] | None = None  # as in the flow if unset
 
 
 class MultiscaleSpec(_Strict):
     """Glow steps on images in levels; what the last level keeps is z_f."""
 
     kind: Literal["multiscale"]
+    # From the image down.
     levels: Annotated[tuple[LevelSpec, ...], Field(min_length=1)] = (
         LevelSpec(channel=4, keep=2),
         LevelSpec(channel=4, keep=2),
     )
     net: Literal["residual", "glow"] = "residual"  # glow: convolutions of 3×3, 1×1 and 3×3, no residual blocks
-    hidden: PositiveInt = 32
+    hidden: PositiveInt = 32  # channels of the nets
     blocks: Annotated[int, Field(ge=0)] = 1  # residual blocks between the nets' first and last convolution
-    scale: Literal["sigmoid", "exp", "tanh"] = "tanh"
-    bound: PositiveFloat = 2.0
-    linear: Literal["full", "lu"] = "full"
-    order: StepOrder = "actnorm-first"
-    halves: Halves = "one"  # of the channel coupling steps
+    scale: Literal["sigmoid", "exp", "tanh"] = "tanh"  # sigmoid(s + 2), exp(s), or exp of the bounded s
+    bound: PositiveFloat = 2.0  # of the log-scale (tanh)
+    linear: Literal["full", "lu"] = "full"  # 1×1 convolution: any matrix, or its LU factors
+    order: StepOrder = "actnorm-first"  # first: ActNorm, linear map, coupling; last: linear map, coupling, ActNorm
+    halves: Halves = "one"  # of the channels that a channel coupling moves; both: in turn, a net for each
     split_prior: bool = False  # what is factored out: standardised by a Gaussian given what is kept
 
 
@@ -126,10 +124,10 @@ class AutoregressiveSpec(_Strict):
     """A masked autoregressive flow that is given the label."""
 
     kind: Literal["autoregressive"]
-    steps: PositiveInt = 5
-    hidden: tuple[PositiveInt, ...] = (64, 64)
-    map: Literal["affine", "spline"] = "affine"
-    bins: Annotated[int, Field(ge=2)] = 8
+    steps: PositiveInt = 5  # each with a masked net, the components in turned order
+    hidden: tuple[PositiveInt, ...] = (64, 64)  # widths of the nets
+    map: Literal["affine", "spline"] = "affine"  # how a component is moved
+    bins: Annotated[int, Field(ge=2)] = 8  # of a spline
 
 
 Conditional = CouplingSpec | FFJORDSpec | GaussianSpec | FixedGaussiansSpec | FlowPerClassSpec | AutoregressiveSpec
@@ -142,10 +140,11 @@ class ModelSpec(_Strict):
     h: Annotated[Conditional, Field(discriminator="kind")]
     scaling: Literal["columns", "principal"] = "columns"  # vectors only: by column, or rotated to principal components
     z_f: PositiveInt | None = None  # vectors only: components that go on to h; all of them if unset
-    # Images only: how pixels reach the real line, the logit's margins, and the number of grey levels.
+    # Images only: how pixels reach the real line; background: the darkest level becomes a narrow Gaussian of its own.
     pixels: Literal["logit", "background"] = "logit"
-    logit_alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
-    pixel_levels: Annotated[int, Field(ge=2)] = 256  # background only
+    logit_alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05  # images only: the logit's margins
+    pixel_levels: Annotated[int, Field(ge=2)] = 256  # background only: the number of grey levels
+    # p(y): all alike, as often as among the labels, or these shares.
     label_prior: Literal["uniform", "labelled"] | tuple[PositiveFloat, ...] = "uniform"
 
 
@@ -154,13 +153,13 @@ class AugmentSpec(_Strict):
 
     shift: Annotated[float, Field(ge=0)] = 2.0  # pixels
     rotate: Annotated[float, Field(ge=0, le=180)] = 15.0  # degrees
-    scale: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    shear: Annotated[float, Field(ge=0, lt=1)] = 0.2
+    scale: Annotated[float, Field(ge=0, lt=1)] = 0.1  # share of the size
+    shear: Annotated[float, Field(ge=0, lt=1)] = 0.2  # share of the height
     noise: Annotated[float, Field(ge=0)] = 0.0  # of rows that are no images: Gaussian, in deviations of the column
 
 
 class ConsistencySpec(_Strict):
-    """The posterior of a clean row teaches its altered copy."""
+    """The posterior of a clean row teaches its altered copy; with `guess`, the graph teaches both."""
 
     # posterior: that of the copy, so that the likelihood is learned from clean rows alone; likelihood: that of the copy
     # under the class that the clean row is taken to be of.
@@ -173,7 +172,7 @@ class ConsistencySpec(_Strict):
     confidence: Share = 0.0  # teach only what the clean image's posterior is so sure of
     start: Share = 0.3  # at which part of the run it begins; it then grows over a tenth of the run
     share: Annotated[float, Field(gt=0, le=1)] = 0.5  # of the rows of a batch that are copied
-    augment: AugmentSpec = AugmentSpec()
+    augment: AugmentSpec = AugmentSpec()  # how copies are altered
 
 
 class TrainingSpec(_Strict):
@@ -184,11 +183,11 @@ class TrainingSpec(_Strict):
     # Above 0, labels spread along a graph of neighbours in x tell how likely the classes of every other row are before
     # it is looked at; for so much of the run they stand in for its posterior, too.
     guess: Share = 0.0
-    objective: Literal["sgd", "em"] = "sgd"
-    clf_weight: Annotated[float, Field(ge=0)] = 0.0
-    clf_temperature: PositiveFloat = 1.0
-    consistency: ConsistencySpec | None = None
-    steps: PositiveInt = 1000
+    objective: Literal["sgd", "em"] = "sgd"  # equation 1 directly, or by EM with one step on M (Appendix B)
+    clf_weight: Annotated[float, Field(ge=0)] = 0.0  # of L_clf, the labelled rows' cross-entropy, in nats a row
+    clf_temperature: PositiveFloat = 1.0  # of the posterior in L_clf
+    consistency: ConsistencySpec | None = None  # altered copies teach nothing if unset
+    steps: PositiveInt = 1000  # of one restart, unless time or a plateau ends it
     batch_size: Annotated[int, Field(ge=2)] = 256  # one labelled and one hidden row at least
     labelled_share: Share | None = None  # of each batch; their share of the training rows if unset
     labelled_weight: Share | None = None  # in the objective; their share of the rows (equation 1) if unset
@@ -197,17 +196,17 @@ class TrainingSpec(_Strict):
     labelled_decay: Share = 0.5  # at which part of the run the weight has decayed
     noise: Annotated[float, Field(ge=0)] = 0.0  # Gaussian, in standard deviations of the column
     optimizer: Literal["adam", "adamax", "muon"] = "adam"  # muon: for the weights of f's nets, Adam for all else
-    learning_rate: PositiveFloat = 2e-3
+    learning_rate: PositiveFloat = 2e-3  # the highest one
     muon_rate: PositiveFloat = 0.02  # the learning rate of what Muon moves
     h_rate: PositiveFloat = 1.0  # of h's parameters, times the learning rate
-    warmup_steps: Annotated[int, Field(ge=0)] = 50
+    warmup_steps: Annotated[int, Field(ge=0)] = 50  # in which the rate grows from 0
     decay_start: Annotated[float, Field(ge=0, lt=1)] = 0.0  # at which part of the run the rate begins to fall
-    decay: Literal["cosine", "linear"] = "cosine"
-    betas: tuple[_Beta, _Beta] = (0.9, 0.99)
-    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    decay: Literal["cosine", "linear"] = "cosine"  # how the rate falls to 0
+    betas: tuple[_Beta, _Beta] = (0.9, 0.99)  # of Adam and Adamax
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0  # apart from the gradient, as in AdamW
     clip: PositiveFloat = 10.0  # of the gradient's norm
-    ema: Share = 0.99
-    n_init: PositiveInt = 1
+    ema: Share = 0.99  # what the average of the weights keeps at a step; the average is the model
+    n_init: PositiveInt = 1  # restarts, of which the best training objective wins
     max_minutes: PositiveFloat | None = None  # for all restarts; the schedule is fitted to it
     # The share of the rows without a label that is never trained on: the weights that tell them best are kept.
     holdout: Annotated[float, Field(ge=0, lt=1)] = 0.0
