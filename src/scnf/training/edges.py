@@ -11,7 +11,7 @@ SMALLEST_SIDE = 16
 _DIRECTIONS = 8
 _SHARPNESS = 16  # how little an edge counts for the directions beside its own
 _CELLS = 8  # about so many to a side, of 4 pixels at least
-_IMAGES_AT_A_TIME = 1000
+_VALUES_AT_A_TIME = 1_000_000
 
 
 def describe_edges(images: Tensor) -> Tensor:
@@ -20,7 +20,8 @@ def describe_edges(images: Tensor) -> Tensor:
     Cells overlap and have soft borders, so that a stroke that moves a little changes little. Reference: Dalal and
     Triggs, Histograms of Oriented Gradients for Human Detection (2005).
     """
-    return torch.cat([_describe(some.float()).flatten(1) for some in images.split(_IMAGES_AT_A_TIME)])
+    at_a_time = max(_VALUES_AT_A_TIME // images[0].numel(), 1)
+    return torch.cat([_describe(some.float()).flatten(1) for some in images.split(at_a_time)])
 
 
 def _describe(images: Tensor) -> Tensor:
