@@ -1,6 +1,7 @@
 """Data at the edge: each works, or is refused with a sentence that names what is wrong."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from scnf import SCNFClassifier
@@ -20,7 +21,7 @@ def changed(row: int, column: int, value: float) -> np.ndarray:
     [
         (X, np.full(120, -1), "y has no label: all of its 120 values are missing or the marker unlabeled=-1"),
         (X[:1], Y[:1], "minimum of 2 is required"),
-        (changed(3, 1, np.inf), Y, "infinity"),
+        (changed(3, 1, np.inf), Y, r"column 'x1', row 4: the value is inf, which is not a finite number"),
         (np.ones((120, 4)), Y, "in 120 rows no column has two different values"),
         (X, Y[:50], "inconsistent numbers of samples"),
         (X, np.where(Y < 0, -1, Y + 0.5), "continuous"),
@@ -38,10 +39,12 @@ def test_refused(x, y, message):
         short().fit(x, y)
 
 
-def test_a_missing_value_that_training_did_not_have_is_named():
+def test_a_value_that_cannot_be_told_is_named():
     classifier = short().fit(X, Y)
     with pytest.raises(ValueError, match=r"column 'x1', row 4: the value is missing"):
         classifier.predict(changed(3, 1, np.nan))
+    with pytest.raises(ValueError, match=r"column 'x2', row 7: the value is -inf"):
+        classifier.predict(changed(6, 2, -np.inf))
 
 
 @pytest.mark.parametrize(
@@ -92,6 +95,13 @@ def test_markers(marker):
     y = np.where(Y >= 0, labels, "").astype(object)
     y[Y < 0] = marker
     assert short(unlabeled=marker).fit(X, y).classes_.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("dtype", ["string", "Int64", "category", object])
+def test_labels_of_a_frame_s_column(dtype):
+    names = np.array([7, 8, 9] if dtype == "Int64" else ["a", "b", "c"], dtype=object)
+    y = pd.Series(names[TRUTH], dtype=dtype).mask(Y < 0)
+    assert short().fit(X, y).classes_.tolist() == names.tolist()
 
 
 def test_a_number_that_looks_like_the_marker_is_a_label_if_another_was_given():

@@ -92,7 +92,8 @@ def _table_of(estimator: Any, X: Any, y: Any, reset: bool) -> Table:
         if len(X) < 1 + reset:
             raise UserError(f"X has {len(X)} rows; at least {1 + reset} are needed")
     else:
-        checks = {"dtype": None, "ensure_all_finite": "allow-nan", "ensure_min_samples": 1 + reset}
+        # Infinities are left to the encoder, which names their column.
+        checks = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": 1 + reset}
         X = validate_data(estimator, X, reset=reset, **checks)
     if reset:
         _check_length(X, y)

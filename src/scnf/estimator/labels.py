@@ -9,6 +9,7 @@ from sklearn.utils.validation import column_or_1d
 
 from scnf.data.labels import UNLABELED
 from scnf.errors import UserError
+from scnf.tables.objects import is_missing
 
 LabelType = Literal["int", "float", "bool", "str"]
 
@@ -25,7 +26,8 @@ def read_labels(y: Any, unlabeled: Any) -> tuple[np.ndarray, np.ndarray]:
         (['a', 'b'], [1, 0, -1])
     """
     y = column_or_1d(y, warn=True)
-    hidden = _is_missing(y) | _is_marker(y, unlabeled)
+    hidden = _is_missing(y)
+    hidden[~hidden] = _is_marker(y[~hidden], unlabeled)
     if hidden.all():
         raise UserError(
             f"y has no label: all of its {len(y)} values are missing or the marker unlabeled={unlabeled!r}; "
@@ -45,7 +47,7 @@ def _is_missing(y: np.ndarray) -> np.ndarray:
         return np.isnan(y)
     if y.dtype.kind != "O":
         return np.zeros(len(y), dtype=bool)
-    return np.array([value is None or value != value for value in y.tolist()])  # noqa: PLR0124 (NaN is not itself)
+    return np.array([is_missing(value) or bool(value != value) for value in y.tolist()])  # noqa: PLR0124 (NaN is not itself)
 
 
 def _is_marker(y: np.ndarray, unlabeled: Any) -> np.ndarray:
