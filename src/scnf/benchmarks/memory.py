@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from scnf.benchmarks.workload import inference_only, workload
-
 Work = Literal["nothing", "training", "inference"]
 
 
@@ -19,7 +17,20 @@ def peak_memory(recipe_name: str, batch_size: int, work: Work) -> float:
     return float(json.loads(done.stdout))
 
 
+def peak_of_command(*arguments: str) -> float:
+    """Return the largest resident size, in MiB, of a process that runs ``scnf`` with these arguments."""
+    program = (
+        "import sys; from scnf.cli.main import app; app(sys.argv[1:], standalone_mode=False); "
+        "from scnf.benchmarks.memory import peak_mib; print(peak_mib())"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True)
+    return float(done.stdout.splitlines()[-1])
+
+
 def _main(recipe_name: str, batch_size: int, work: str) -> None:
+    # Here, so that what only asks for its peak does not load torch for it.
+    from scnf.benchmarks.workload import inference_only, workload  # noqa: PLC0415
+
     if work == "training":
         task = workload(recipe_name, batch_size).train
     else:

@@ -75,6 +75,40 @@ def speed(
 
 
 @app.command(cls=Command)
+def rows(
+    rows: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", help="Rows of a file; may be given again. 100,000, 1 and 10 million if not given."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Where rows.json goes; nowhere if not given.", show_default=False),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Measure the peak memory of predictions for files of more and more rows, which should stay the same.
+
+    [dim]scnf bench rows --out results/bench[/dim]
+    """
+    from scnf.benchmarks.row_memory import ROWS, run
+    from scnf.cli.output import console, print_json, rows_table
+
+    screen = console(json)
+    record = run(out, rows or ROWS, say=screen.print)
+    if json:
+        print_json(record)
+        return
+    titles = ["rows", "file, MiB", "peak, MiB", "seconds"]
+    lines = [
+        [f"{one['rows']:,}", *(f"{one[key]:.1f}" for key in ("file_mib", "peak_mib", "seconds"))]
+        for one in record["predict"]
+    ]
+    screen.print(rows_table(titles, lines))
+    if out is not None:
+        screen.print(f"The record is {out / 'rows.json'}.")
+
+
+@app.command(cls=Command)
 def labels(
     out: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Where labels/ with records, table and plots goes.")
