@@ -72,16 +72,16 @@ def _with_run_files(found: Material, run: Path, places: Places) -> Material:
         try:
             source.rows.check()
         except UserError as error:
-            gone = f"{_sentence(error)} (`--data FILE` names the data where they are now.)"
+            gone = f"{_sentence(error)} (--data FILE names the data where they are now.)"
             return replace(found, no_train=gone, no_test=gone)
     if source.test is not None:
         try:
             source.test.check()
         except UserError as error:
-            source, no_test = source.model_copy(update={"test": None}), f"{_sentence(error)} (`--test FILE` names it.)"
+            source, no_test = source.model_copy(update={"test": None}), f"{_sentence(error)} (--test FILE names it.)"
     elif source.test_share is None:
         no_test = (
-            "The run kept no rows for a test; `scnf fit --test-share 0.2` keeps some, and `--test FILE` names others "
+            "The run kept no rows for a test; scnf fit --test-share 0.2 keeps some, and --test FILE names others "
             "for this page."
         )
     data = read_files(source)
