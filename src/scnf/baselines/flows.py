@@ -89,10 +89,10 @@ class FlowSystem(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self)
         return self.classifier_.score_samples(X)
 
-    def sample(self, n_samples: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, np.ndarray]:
+    def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, np.ndarray]:
         """Draw rows, of one class if y is given, and their labels."""
         check_is_fitted(self)
-        return self.classifier_.sample(n_samples, y, random_state)
+        return self.classifier_.sample(n, y, random_state)
 
 
 class SCNF(FlowSystem):

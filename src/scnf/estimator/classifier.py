@@ -108,12 +108,12 @@ class SCNFClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type:
         """
         return self._log_joint(X).logsumexp(1).numpy()
 
-    def sample(self, n_samples: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, np.ndarray]:
+    def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, np.ndarray]:
         """Draw rows, of one class if y is given, and their labels; rows come as X was: array, frame or images."""
         check_is_fitted(self)
         seed = int(check_random_state(random_state).randint(2**31 - 1))
         name = None if y is None else self.model_.classes[self._code(y)]
-        x, names = self.model_.sample(n_samples, name, seed=seed)
+        x, names = self.model_.sample(n, name, seed=seed)
         codes = np.searchsorted(np.array(self.model_.classes), names, sorter=np.argsort(self.model_.classes))
         return self._inputs.like_training(x), self.classes_[np.argsort(self.model_.classes)[codes]]
 

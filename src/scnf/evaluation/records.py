@@ -50,7 +50,7 @@ def machine() -> dict[str, Any]:
 
 def current_commit() -> str | None:
     """Return the commit of the code in use, with ``+`` where files were changed since; None outside a checkout."""
-    folder = Path(__file__).parent
+    folder = Path(__file__).parents[1]  # the package
     try:
         git = ["git", "-C", str(folder)]
         commit = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
