@@ -84,11 +84,10 @@ def test_a_model_of_something_else_is_refused(tmp_path, model, small_images_foun
 
 def test_the_headlines_model_comes_before_the_shipped_one(tmp_path, shelf):
     assert default_model("tiny", tmp_path) == shelf / "tiny-100.safetensors"
-    for row in ("likelihood", "consistency"):  # the better classifier is taken, if it is there
-        path = tmp_path / "mnist" / row / "tiny-0.safetensors"
-        path.parent.mkdir(parents=True)
-        path.touch()
-        assert default_model("tiny", tmp_path) == path
+    path = tmp_path / "mnist" / "consistency" / "tiny-0.safetensors"
+    path.parent.mkdir(parents=True)
+    path.touch()
+    assert default_model("tiny", tmp_path) == path
     assert default_model("fashion-mnist", tmp_path) is None
 
 

@@ -22,11 +22,8 @@ Make = Callable[[TrainedModel, Path | None], dict[str, Any]]
 
 
 def default_model(data: str, out: Path) -> Path | None:
-    """Return the model of a data set: that of the headline's first split, else the shipped one, else None.
-
-    With consistency, if there is one: the classes are what most experiments look at.
-    """
-    for row in reversed(HEADLINE.rows):
+    """Return the model of a data set: that of the headline's first split, else the shipped one, else None."""
+    for row in HEADLINE.rows:
         path = out / HEADLINE.name / row.name / f"{data}-0.safetensors"
         if path.is_file():
             return path
