@@ -1,13 +1,9 @@
 """What each ingredient of the recipe mnist brings: the recipe without it, in a short and equal time."""
 
-from pathlib import Path
 from typing import Any
 
-from scnf.experiments import Options
-from scnf.experiments.rendering import Rendered
-from scnf.experiments.running import run_study, study_rendered
-from scnf.experiments.study import FitTask, Row, Study
-from scnf.experiments.study import plan as plan_study
+from scnf.experiments.running import StudyExperiment
+from scnf.experiments.study import Row, Study
 
 # Residual nets of one block do about the work of two Glow steps, so there are half as many.
 _RESIDUAL: dict[str, Any] = {
@@ -36,22 +32,5 @@ def rows(recipe: str) -> tuple[Row, ...]:
 
 
 STUDY = Study(name="ablation", rows=rows("mnist"), data=("mnist",), labels=100, splits=3, minutes=5.0)
-
-
-def plan(options: Options) -> list[FitTask]:
-    """Return all fits."""
-    return plan_study(STUDY, options)
-
-
-def run(options: Options, study: Study = STUDY) -> dict[str, Any]:
-    """Train what has no record yet, then render the table from the records."""
-    from scnf.experiments.ablation_render import render  # noqa: PLC0415 (none of the workers needs it)
-
-    return run_study(study, options, render)
-
-
-def rendered(out: Path) -> Rendered | None:
-    """Return what the records say."""
-    from scnf.experiments.ablation_render import rendered  # noqa: PLC0415
-
-    return study_rendered(STUDY, out, rendered)
+_EXPERIMENT = StudyExperiment(STUDY, "scnf.experiments.ablation_render")
+plan, run, rendered = _EXPERIMENT.plan, _EXPERIMENT.run, _EXPERIMENT.rendered

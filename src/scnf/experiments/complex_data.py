@@ -1,15 +1,11 @@
 """Section 5 of the paper: does a flow ignore the label of more complex images, and what cures it? Fashion-MNIST."""
 
-from pathlib import Path
 from typing import Any
 
 from scnf.data import Split
-from scnf.experiments import Options
 from scnf.experiments.codes import label_use
-from scnf.experiments.rendering import Rendered
-from scnf.experiments.running import run_study, study_rendered
-from scnf.experiments.study import FitTask, Row, Study
-from scnf.experiments.study import plan as plan_study
+from scnf.experiments.running import StudyExperiment
+from scnf.experiments.study import Row, Study
 from scnf.modelfile import TrainedModel
 
 _TEST_ROWS = 2000
@@ -55,22 +51,5 @@ STUDY = Study(
     minutes=5.0,
     measure=measure,
 )
-
-
-def plan(options: Options) -> list[FitTask]:
-    """Return all fits."""
-    return plan_study(STUDY, options)
-
-
-def run(options: Options, study: Study = STUDY) -> dict[str, Any]:
-    """Train what has no record yet, then render the table from the records."""
-    from scnf.experiments.complex_render import render  # noqa: PLC0415 (none of the workers needs it)
-
-    return run_study(study, options, render)
-
-
-def rendered(out: Path) -> Rendered | None:
-    """Return what the records say."""
-    from scnf.experiments.complex_render import rendered  # noqa: PLC0415
-
-    return study_rendered(STUDY, out, rendered)
+_EXPERIMENT = StudyExperiment(STUDY, "scnf.experiments.complex_render")
+plan, run, rendered = _EXPERIMENT.plan, _EXPERIMENT.run, _EXPERIMENT.rendered

@@ -1,8 +1,10 @@
 """Running a study: what has no record yet is trained side by side, and pages are made from the records."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -128,13 +130,31 @@ def run_study(study: Study, options: Options, render: Render) -> dict[str, Any]:
     return {**summary, "failures": failures}
 
 
-def study_rendered(
-    study: Study, out: Path, render: Callable[[Path, Mapping[str, Recipe]], Rendered]
-) -> Rendered | None:
-    """Return what the records of a study say below a folder of results; None if there are none of present recipes."""
-    recipes = study.known_recipes(study.budget(Options(out=out)))
-    folder = out / study.name
-    return render(folder, recipes) if _has_records(folder, recipes) else None
+@dataclass(frozen=True)
+class StudyExperiment:
+    """An experiment that is one study: what to fit, how to run it, and what its records say.
+
+    ``pages`` names the module that renders it. It is imported when pages are made: it draws, which no worker does.
+    """
+
+    study: Study
+    pages: str
+
+    def plan(self, options: Options) -> list[FitTask]:
+        """Return all fits."""
+        return plan(self.study, options)
+
+    def run(self, options: Options, study: Study | None = None) -> dict[str, Any]:
+        """Train what has no record yet, then render table and figures from the records."""
+        return run_study(study or self.study, options, import_module(self.pages).render)
+
+    def rendered(self, out: Path) -> Rendered | None:
+        """Return what the records below a folder of results say, without figures; None if there are none."""
+        recipes = self.study.known_recipes(self.study.budget(Options(out=out)))
+        folder = out / self.study.name
+        if not _has_records(folder, recipes):
+            return None
+        return cast(Rendered, import_module(self.pages).rendered(folder, recipes))
 
 
 def _has_records(folder: Path, recipes: Mapping[str, Recipe]) -> bool:

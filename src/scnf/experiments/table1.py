@@ -1,13 +1,7 @@
 """Table 1 of the paper: moons and circles with ten labels, for every pair of f and h, over many splits."""
 
-from pathlib import Path
-from typing import Any
-
-from scnf.experiments import Options
-from scnf.experiments.rendering import Rendered
-from scnf.experiments.running import run_study, study_rendered
-from scnf.experiments.study import FitTask, Row, Study
-from scnf.experiments.study import plan as plan_study
+from scnf.experiments.running import StudyExperiment
+from scnf.experiments.study import Row, Study
 
 # The row that is our own recipe, the one that the demo runs.
 OURS = "ffjord-ffjord"
@@ -27,22 +21,5 @@ STUDY = Study(
     splits=20,
     models="first",
 )
-
-
-def plan(options: Options) -> list[FitTask]:
-    """Return all fits."""
-    return plan_study(STUDY, options)
-
-
-def run(options: Options, study: Study = STUDY) -> dict[str, Any]:
-    """Train what has no record yet, then render the table and the figures from the records."""
-    from scnf.experiments.table1_render import render  # noqa: PLC0415 (matplotlib is for this process alone)
-
-    return run_study(study, options, render)
-
-
-def rendered(out: Path) -> Rendered | None:
-    """Return what the records say, without figures."""
-    from scnf.experiments.table1_render import rendered  # noqa: PLC0415 (matplotlib is for this process alone)
-
-    return study_rendered(STUDY, out, rendered)
+_EXPERIMENT = StudyExperiment(STUDY, "scnf.experiments.table1_render")
+plan, run, rendered = _EXPERIMENT.plan, _EXPERIMENT.run, _EXPERIMENT.rendered

@@ -1,6 +1,5 @@
 """Table 3 of the paper: MNIST with 100 labels and 49 to 784 components in z_f, all in the same time."""
 
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -8,12 +7,9 @@ import torch
 from scnf.data import Split
 from scnf.evaluation.metrics import error_percent
 from scnf.evaluation.packed_images import pack_images
-from scnf.experiments import Options
 from scnf.experiments.codes import one_of_each_class, reconstructions
-from scnf.experiments.rendering import Rendered
-from scnf.experiments.running import run_study, study_rendered
-from scnf.experiments.study import FitTask, Row, Study
-from scnf.experiments.study import plan as plan_study
+from scnf.experiments.running import StudyExperiment
+from scnf.experiments.study import Row, Study
 from scnf.modelfile import TrainedModel
 
 # Channels that go on from the two levels of the recipe ``mnist``: of 4, and of 4 for each that the first has kept.
@@ -48,22 +44,5 @@ def measure(trained: TrainedModel, split: Split) -> dict[str, Any]:
 
 
 STUDY = Study(name="table3", rows=rows("mnist"), data=("mnist",), labels=100, splits=3, minutes=5.0, measure=measure)
-
-
-def plan(options: Options) -> list[FitTask]:
-    """Return all fits."""
-    return plan_study(STUDY, options)
-
-
-def run(options: Options, study: Study = STUDY) -> dict[str, Any]:
-    """Train what has no record yet, then render table and figure from the records."""
-    from scnf.experiments.table3_render import render  # noqa: PLC0415 (matplotlib is for this process alone)
-
-    return run_study(study, options, render)
-
-
-def rendered(out: Path) -> Rendered | None:
-    """Return what the records say, without figures."""
-    from scnf.experiments.table3_render import rendered  # noqa: PLC0415 (matplotlib is for this process alone)
-
-    return study_rendered(STUDY, out, rendered)
+_EXPERIMENT = StudyExperiment(STUDY, "scnf.experiments.table3_render")
+plan, run, rendered = _EXPERIMENT.plan, _EXPERIMENT.run, _EXPERIMENT.rendered
