@@ -6,7 +6,7 @@ import torch
 from scnf.recipes import TrainingSpec
 from scnf.training import fit
 from scnf.training.edges import describe_edges
-from scnf.training.graph import spread_labels
+from scnf.training.graph import _smallest, spread_labels
 from scnf.training.trial import training_objective
 from tests.helpers import blobs, same_weights, small_recipe
 
@@ -69,6 +69,13 @@ def test_images_are_near_if_their_edges_are():
 @pytest.mark.parametrize("shape", [(1, 28, 28), (3, 16, 40), (1, 65, 33)])
 def test_flat_images_have_no_edges(shape):
     assert not describe_edges(torch.full((2, *shape), 7, dtype=torch.uint8)).any()
+
+
+@pytest.mark.parametrize("columns", [7, 100, 448, 512, 1000])
+def test_the_smallest_values_are_found_where_a_full_search_finds_them(columns):
+    values = torch.randn(5, columns)
+    for found, expected in zip(_smallest(values, 7), values.topk(7, largest=False), strict=True):
+        assert torch.equal(found, expected)
 
 
 def test_two_rows_are_neighbours():

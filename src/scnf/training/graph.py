@@ -1,4 +1,4 @@
-"""Labels spread along a graph of nearest neighbours: a first guess of the classes of many rows, in a minute."""
+"""Labels spread along a graph of nearest neighbours: a first guess of the classes of many rows."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,8 @@ _SPREAD = 0.99  # how much of a row's classes comes from its neighbours in a rou
 _ROUNDS = 100
 # Then the classes of all rows are made surer, and spread a little further, again and again.
 _SHARPENINGS, _SPREAD_OF_SURE, _ROUNDS_OF_SURE = 5, 0.9, 10
-_ROWS_AT_A_TIME = 1000
+_ROWS_AT_A_TIME = 64
+_COLUMNS_OF_A_GROUP = 64
 
 
 def spread_labels(x: Tensor, y: Tensor, classes: int) -> Tensor:
@@ -81,6 +82,24 @@ def _principal(rows: Tensor) -> Tensor:
     return centred @ directions
 
 
+def _smallest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return the smallest values of each row and where they are, as ``topk`` does, in a fraction of its time.
+
+    They lie in those groups of columns whose own smallest values are the smallest.
+    """
+    groups = values.shape[1] // _COLUMNS_OF_A_GROUP
+    if groups <= count:
+        return values.topk(count, largest=False)
+    grouped, rest = values.split([groups * _COLUMNS_OF_A_GROUP, values.shape[1] - groups * _COLUMNS_OF_A_GROUP], 1)
+    grouped = grouped.unflatten(1, (groups, -1))
+    best = grouped.amin(2).topk(count, largest=False, sorted=False).indices
+    columns = best[..., None] * _COLUMNS_OF_A_GROUP + torch.arange(_COLUMNS_OF_A_GROUP)
+    some = grouped.gather(1, best[..., None].expand(-1, -1, _COLUMNS_OF_A_GROUP)).flatten(1)
+    last = torch.arange(groups * _COLUMNS_OF_A_GROUP, values.shape[1]).expand(len(values), -1)
+    smallest, places = torch.cat([some, rest], 1).topk(count, largest=False)
+    return smallest, torch.cat([columns.flatten(1), last], 1).gather(1, places)
+
+
 def _graph(points: Tensor) -> "csr_array":
     """Return the symmetric, normalised weights of the neighbours, ``[N, N]``."""
     from scipy.sparse import coo_array, diags_array  # noqa: PLC0415 (slow to import, and few recipes need it)
@@ -90,11 +109,11 @@ def _graph(points: Tensor) -> "csr_array":
     found = []
     for start in range(0, len(points), _ROWS_AT_A_TIME):
         some = points[start : start + _ROWS_AT_A_TIME]
-        distances = squares - 2 * some @ points.T + squares[start : start + len(some), None]
-        distances[torch.arange(len(some)), start + torch.arange(len(some))] = torch.inf  # no row is its own neighbour
-        found.append(distances.topk(count, largest=False))
+        further = torch.addmm(squares, some, points.T, alpha=-2)  # than the row is from the origin
+        further[torch.arange(len(some)), start + torch.arange(len(some))] = torch.inf  # no row is its own neighbour
+        found.append(_smallest(further, count))
     distances, neighbors = (torch.cat([part[i] for part in found]) for i in (0, 1))
-    distances = distances.clamp(min=0)
+    distances = (distances + squares[:, None]).clamp(min=0)
     # What is near depends on how dense the rows are around both ends.
     size = distances[:, -1:]
     weights = (-distances / (size * size[neighbors, 0]).sqrt().clamp(min=1e-12)).exp()
