@@ -39,7 +39,8 @@ $(DOCS_READY): $(READY)
 	@touch $@
 
 # The theme's note on its end of life is none of a reader's business; the pins keep what is tested.
-docs: $(DOCS_READY) ## build the documentation into site/; a broken link is an error
+docs: $(DOCS_READY) ## run the examples of the documentation and build it into site/; a broken link is an error
+	$(BIN)/pytest -q tests/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo 'Open site/index.html.'
 
