@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from scnf.training.edges import SMALLEST_SIDE, describe_edges
 
@@ -29,8 +30,7 @@ def spread_labels(x: Tensor, y: Tensor, classes: int) -> Tensor:
     References: Zhou et al., Learning with Local and Global Consistency (2004); spread and sharpened in turns: Garcia-
     Cardona et al., Multiclass Data Segmentation using Diffuse Interface Methods on Graphs (2014).
     """
-    is_picture = x.dim() == 4 and min(x.shape[2:]) >= SMALLEST_SIDE
-    graph = _graph(_principal(describe_edges(x) if is_picture else x.flatten(1).float()))
+    graph = _graph(_points(x))
     labels = torch.zeros(len(y), classes)
     known = (y >= 0).nonzero()[:, 0]
     labels[known, y[known]] = 1.0
@@ -70,6 +70,15 @@ def _sharpened(guess: Tensor) -> Tensor:
 def _to_one(guess: Tensor) -> Tensor:
     """Return rows that add up to 1, or 0 where no label has reached."""
     return guess / guess.sum(1, keepdim=True).clamp(min=1e-30)
+
+
+def _points(x: Tensor) -> Tensor:
+    """Return rows as points ``[N, D]`` that are near each other if the rows are alike."""
+    if x.dim() != 4 or min(x.shape[2:]) < SMALLEST_SIDE:
+        return _principal(x.flatten(1).float())
+    # How strong an image's edges are says little of what it shows, and components less in which all images differ.
+    points = _principal(normalize(describe_edges(x)))
+    return points / points.std(0).clamp(min=1e-6).sqrt()
 
 
 def _principal(rows: Tensor) -> Tensor:
