@@ -163,7 +163,7 @@ def _write_onnx(classifier: Classifier, rows: Tensor, path: Path) -> Callable[[T
         import onnxscript  # noqa: F401, PLC0415
     except ImportError as error:
         raise UserError(
-            f"ONNX needs packages that are not installed ({error.name}): pip install 'scnf[export]'"
+            f"ONNX needs packages that are not installed ({error.name}): install scnf with its extra `export`"
         ) from error
     # They tell of libraries that are not there, and of constants that they leave alone.
     for name in ("torch.onnx", "onnxscript", "onnx_ir"):

@@ -13,7 +13,7 @@ Latent = Literal["z_f", "z_h", "all"]
 
 @torch.no_grad()
 def latents_of(trained: TrainedModel, x: Any, latent: Latent, y: torch.Tensor | None = None) -> torch.Tensor:
-    """Return latents of rows, an array or a table: z_f, which tells the label; z_h, which does not; or [z_aux | z_f].
+    """Return latents of rows, an array or a table: z_f, which tells the label; z_h, meant not to; or [z_aux | z_f].
 
     z_h needs the class y ``[N]`` of each row; without it, and where y is negative, it is the predicted one.
     """

@@ -7,7 +7,7 @@ import pytest
 from scnf.baselines.sklearn import COMPARED
 from scnf.benchmarks import few_labels
 from scnf.benchmarks.few_labels import LABELS, TABLE, FewLabels, load_rows, plan, run, run_one
-from scnf.benchmarks.few_labels_page import block
+from scnf.benchmarks.few_labels_page import block, page
 from scnf.errors import UserError
 from scnf.estimator import fitting
 from scnf.evaluation.records import read_record, write_record
@@ -87,6 +87,8 @@ def test_nothing_to_render_is_told(tmp_path):
         run(tmp_path, render_only=True)
 
 
-def test_the_readme_says_what_the_records_say():
+def test_readme_and_page_say_what_the_records_say():
     root = Path(__file__).parents[2]
-    assert block_is_current(root / "README.md", "labels", block(plan(root / "results")))
+    tasks = plan(root / "results")
+    assert block_is_current(root / "README.md", "labels", block(tasks))
+    assert (root / "results" / "labels" / "labels.md").read_text("utf-8") == page(tasks)

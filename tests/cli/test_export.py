@@ -99,5 +99,5 @@ def test_what_cannot_be_exported_is_refused(folder: Path, moons_run: Path, optio
 def test_missing_packages_are_named(folder: Path, fruit_run: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     sentence = refusal("export", fruit_run, "--out", "m.onnx")
-    assert "ONNX needs packages that are not installed (onnxruntime): pip install 'scnf[export]'" in sentence
+    assert "ONNX needs packages that are not installed (onnxruntime): install scnf with its extra `export`" in sentence
     assert list(folder.iterdir()) == []

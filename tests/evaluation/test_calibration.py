@@ -6,7 +6,7 @@ from scnf.evaluation import calibration
 from scnf.evaluation.calibration import reliability, temperature_for
 from scnf.evaluation.metrics import expected_calibration_error, log_joint_of
 from scnf.recipes.build import build_model
-from scnf.training import fit
+from scnf.training import DivergedError, fit
 from tests.helpers import blobs, small_recipe
 
 
@@ -43,6 +43,19 @@ def test_accuracy_comes_from_hidden_labels_alone(start, folds, monkeypatch):
     assert len(hidden) == folds
     assert set.union(*hidden) == set(range(10))
     assert sum(map(len, hidden)) == 10
+
+
+def test_a_limit_of_time_also_limits_the_short_fits(monkeypatch):
+    limits = []
+
+    def noted(recipe, data, seed):
+        limits.append(recipe.training.max_minutes)
+        raise DivergedError("not now")
+
+    monkeypatch.setattr(calibration, "fit", noted)
+    recipe = small_recipe(h={"kind": "gaussian"}, max_minutes=4.0)
+    assert calibration.cross_fitted_answers(recipe, blobs(), seed=0) == (0, 0)
+    assert sum(limits) == pytest.approx(1.0)
 
 
 def test_one_label_of_a_class_cannot_be_hidden():

@@ -10,6 +10,7 @@ from scnf.experiments import Options, obfuscation
 from scnf.experiments.fitting import fit_split
 from scnf.experiments.obfuscation_render import verdict
 from scnf.recipes import load_recipe
+from scnf.shipped import shipped_file
 from tests.cli.conftest import invoke_json, refusal
 
 PROBES = {name: HELD_OUT_PROBES[name] for name in ("logistic regression", "nearest neighbours")}
@@ -18,7 +19,8 @@ REPRESENTATIONS = ["z_f", "z_h, true label", "z_h, predicted label"]
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch, tiny_recipe):
-    monkeypatch.setattr(obfuscation, "DATA", {"digits": tiny_recipe("tiny", steps=20)})
+    tiny = load_recipe(tiny_recipe("tiny", steps=20))
+    monkeypatch.setattr(obfuscation, "load_recipe", lambda name: tiny)
     monkeypatch.setattr(obfuscation, "_TRAIN_ROWS", 400)
     monkeypatch.setattr(obfuscation, "_TEST_ROWS", 200)
     monkeypatch.setattr(obfuscation, "_MAP_ROWS", 60)
@@ -47,7 +49,7 @@ def test_digits_are_trained_probed_recorded_and_rendered(tmp_path: Path, monkeyp
     assert verdict(summary["rows"][0]) in page
 
     monkeypatch.setattr(obfuscation, "run_task", lambda *args: pytest.fail("there are records"))
-    again = obfuscation.run(Options(out=tmp_path, splits=2))
+    again = obfuscation.run(Options(out=tmp_path, splits=2, data=["digits"]))
     assert again["rows"] == summary["rows"]
 
 
@@ -65,9 +67,18 @@ def test_a_trained_model_is_probed_with_and_without_z_aux(tmp_path: Path, tiny_r
     assert "was trained on digits, not on mnist" in sentence
 
 
-def test_data_that_take_long_need_a_trained_model(tmp_path: Path):
-    sentence = refusal("reproduce", "obfuscation", "--data", "mnist", "--out", tmp_path)
-    assert "unknown data set (others need a trained model: --model) 'mnist'; known are digits" in sentence
+def test_other_data_need_a_trained_model(tmp_path: Path):
+    sentence = refusal("reproduce", "obfuscation", "--data", "moons", "--out", tmp_path)
+    assert "unknown data set (others need a trained model: --model) 'moons'; known are digits, mnist" in sentence
+
+
+def test_of_mnist_the_model_that_is_there_is_probed(tmp_path: Path, no_data: Path, small_images: Path):
+    options = Options(out=tmp_path, data=["mnist"], data_dir=small_images)
+    (task,) = obfuscation.plan(options)
+    assert task.model == shipped_file("mnist-100")
+    assert not task.is_done()
+    obfuscation.run(options)
+    assert task.is_done()
 
 
 def test_without_records_there_is_nothing_to_render(tmp_path: Path):

@@ -27,14 +27,13 @@ def render(folder: Path, tasks: Sequence[FewLabels]) -> dict[str, Any]:
     records = _read(tasks)
     if not any(records.get(pair) for pair in TABLE):
         raise UserError(f"{folder} holds no record; leave out --render to fit first")
-    rows = _rows(records)
     files = [folder / "labels.md", folder / "labels.png", folder / "reliability.png"]
-    files[0].write_text(_page(records, rows), encoding="utf-8")
+    files[0].write_text(page(tasks), encoding="utf-8")
     if (root := root_of(folder.parent)) is not None:
         update_block(root / "README.md", "labels", block(tasks))
     files[1].write_bytes(to_png(error_figure(records)))
     files[2].write_bytes(to_png(reliability_figure(records)))
-    return {"files": [str(path) for path in files], "table": {"columns": _COLUMNS, "rows": rows}}
+    return {"files": [str(path) for path in files], "table": {"columns": _COLUMNS, "rows": _rows(records)}}
 
 
 def block(tasks: Sequence[FewLabels]) -> str:
@@ -69,7 +68,10 @@ def _row(records: Records, pair: tuple[str, int]) -> list[str]:
     return [pair[0], str(pair[1]), ours, best, theirs, str(len(found))]
 
 
-def _page(records: Records, rows: Sequence[Sequence[str]]) -> str:
+def page(tasks: Sequence[FewLabels]) -> str:
+    """Return the page: the table, and all that was measured."""
+    records = _read(tasks)
+    rows = _rows(records)
     pairs = [pair for pair in records if records[pair]]
     all_rows = [
         [data, str(n), *(mean_std(_errors(records[data, n], name)) for name in (_OURS, *COMPARED))] for data, n in pairs

@@ -10,7 +10,7 @@ from scnf.benchmarks.workload import Workload, images
 from scnf.recipes import load_recipe
 from scnf.recipes.schema import MultiscaleSpec
 
-MISSING = "normflows is not installed, so its Glow was not measured: pip install 'scnf[bench]'"
+MISSING = "normflows is not installed, so its Glow was not measured: install scnf with its extra `bench`"
 
 
 def is_installed() -> bool:

@@ -27,7 +27,8 @@ def encode(
     latent: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="z_f, which tells the label; z_h, which does not; or all: z_aux and z_f side by side."
+            metavar="NAME",
+            help="z_f, which tells the label; z_h, which is meant not to; or all: z_aux and z_f side by side.",
         ),
     ] = "z_f",
     label: Annotated[

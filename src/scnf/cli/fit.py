@@ -155,7 +155,7 @@ def fit(
         float | None,
         typer.Option(
             metavar="M",
-            help="Fit the schedule to this time, evaluation not counted; such a run is not repeatable.",
+            help="Fit the schedule to this time; calibration takes up to a quarter more. Such a run is not repeatable.",
             rich_help_panel=_TRAINING,
         ),
     ] = None,

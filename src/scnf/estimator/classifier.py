@@ -32,6 +32,7 @@ class SCNFClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type:
         settings: keys of the recipe to change, such as ``{"training.steps": 100}``.
         n_init: starts, of which the best training objective wins; the recipe's number if None.
         max_seconds: time for the training, to which its schedule is fitted; as long as the recipe says if None.
+            Calibration takes up to a quarter of it more.
         calibrate: whether a temperature for the probabilities is found on the labelled rows, by further short fits.
         random_state: fixes all that is drawn.
         verbose: 1 tells what was chosen and how training goes.
@@ -118,7 +119,7 @@ class SCNFClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type:
         return self._inputs.like_training(x), self.classes_[np.argsort(self.model_.classes)[codes]]
 
     def transform(self, X: Any, y: Any = None, latent: Latent = "z_f") -> np.ndarray:
-        """Return latents of rows: z_f, which tells the label; z_h, which does not; or all that x is, [z_aux | z_f].
+        """Return latents of rows: z_f, which tells the label; z_h, meant not to; or all that x is, [z_aux | z_f].
 
         z_h needs to know the label of each row; without y it is the predicted one.
         """

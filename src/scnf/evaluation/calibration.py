@@ -14,6 +14,7 @@ from scnf.recipes.schema import Recipe
 from scnf.training import DivergedError, TrainingData, fit
 
 _FOLDS_OF_STARTS, _FOLDS_OF_RUNS = 10, 3
+_SHARE_OF_TIME = 0.25
 _ROWS = 4096
 _OWN_WORD = 30
 # A high-dimensional density is sure of too much, never of too little: probabilities are softened, not sharpened.
@@ -58,13 +59,14 @@ def cross_fitted_answers(recipe: Recipe, data: TrainingData, seed: int) -> tuple
 
     The labelled rows are dealt into folds, and for each a model is fitted without its labels: the rows stay, as rows
     without a label do in use. That model is the start alone where EM finds it, otherwise one start in a third of the
-    steps.
+    steps. Where the recipe limits the time, all of them together have a quarter of it.
     """
     spec = recipe.training
     starts_well = spec.start != "labels"
     folds = _FOLDS_OF_STARTS if starts_well else _FOLDS_OF_RUNS
     steps = 1 if starts_well else max(spec.steps // folds, 1)
-    short: dict[str, Any] = {"n_init": 1, "steps": steps, "max_minutes": None}
+    limit = None if spec.max_minutes is None else spec.max_minutes * _SHARE_OF_TIME / folds
+    short: dict[str, Any] = {"n_init": 1, "steps": steps, "max_minutes": limit}
     short |= {"learning_rate": 1e-12, "holdout": 0.0, "patience": None} if starts_well else {}
     recipe = recipe.model_copy(update={"training": spec.model_copy(update=short)})
     labelled = (data.y >= 0).nonzero()[:, 0]

@@ -100,7 +100,8 @@ def index_page(out: Path) -> str:
         "# Results",
         "",
         "Every table and figure, made from the run records beside it. `scnf reproduce all` makes what is missing,",
-        "`scnf reproduce all --dry-run` tells what that is.",
+        "`scnf reproduce all --dry-run` tells what that is. Beside the paper's: [SCNFClassifier with few labels]"
+        "(labels/labels.md).",
     ]
     for name, item in EXPERIMENTS.items():
         status = status_of(name, Options(out=out))

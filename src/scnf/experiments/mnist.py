@@ -1,4 +1,4 @@
-"""The headline: MNIST and Fashion-MNIST with 100 labels, by likelihood alone and with consistency beside it."""
+"""The headline: MNIST and Fashion-MNIST with 100 labels, by likelihood, and with consistency beside it."""
 
 from scnf.experiments.running import StudyExperiment
 from scnf.experiments.study import Row, Study

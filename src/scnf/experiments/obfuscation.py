@@ -15,6 +15,7 @@ from scnf.evaluation.records import read_record, run_record, write_record
 from scnf.evaluation.trained import evaluate_on, split_for
 from scnf.experiments import Options, choose
 from scnf.experiments.fitting import fit_split, record_of
+from scnf.experiments.given_model import default_model
 from scnf.experiments.pool import Report, one_thread, run_tasks
 from scnf.experiments.rendering import Rendered
 from scnf.experiments.study import record_is_of
@@ -24,8 +25,8 @@ from scnf.modelfile import load as load_model
 from scnf.recipes import Recipe, load_recipe
 
 NAME = "obfuscation"
-# Quick enough to train here, with its recipe; what takes longer comes as a trained model.
-DATA = {"digits": "digits"}
+# Quick enough to train here; of what takes longer a trained model is probed.
+TRAINED_HERE, TRAINED_BEFORE = "digits", "mnist"
 LABELS, SPLITS = 100, 3
 _TRAIN_ROWS, _TEST_ROWS, _MAP_ROWS = 10_000, 10_000, 1_000
 _FEWEST_FOR_MAP = 50
@@ -33,18 +34,19 @@ _FEWEST_FOR_MAP = 50
 
 @dataclass(frozen=True)
 class ProbeTask:
-    """A model to train and to probe, and where its record goes."""
+    """A model to probe, and where its record goes; without a file of it, it is trained first."""
 
     data: str
     recipe: Recipe
     seed: int
     folder: Path
     data_dir: Path | None = None
+    model: Path | None = None
 
     @property
     def minutes(self) -> float | None:
-        """The time that it has; None if it ends after its steps."""
-        return self.recipe.training.max_minutes
+        """The time that its training has; None if it ends after its steps, or was before."""
+        return None if self.model else self.recipe.training.max_minutes
 
     @property
     def record_path(self) -> Path:
@@ -57,10 +59,13 @@ class ProbeTask:
 
 
 def run_task(task: ProbeTask, report: Report) -> None:
-    """Fit, probe and write the record."""
+    """Fit, if that is to be done, probe and write the record."""
+    if task.model is not None:
+        return _probe_trained(load_model(task.model), task.folder, task.data_dir)
     split = load(task.data, LABELS, task.seed, task.data_dir)
     fitted, trained = fit_split(task.recipe, split, lambda share: report(0.7 * share))
     write_record(task.record_path, record_of(NAME, fitted, trained, split, **probe(trained, split, task.data_dir)))
+    return None
 
 
 def probe(trained: TrainedModel, split: Split, data_dir: Path | None = None) -> dict[str, Any]:
@@ -113,26 +118,35 @@ def _probe_given(options: Options, folder: Path, console: Console) -> None:
     if options.data and options.data != [trained.data.get("name")]:
         raise UserError(f"{options.model} was trained on {trained.data.get('name')}, not on {', '.join(options.data)}")
     with console.status("Probing …"), one_thread():
-        split = split_for(trained, data_dir=options.data_dir)
-        found = probe(trained, split, options.data_dir)
-        metrics = evaluate_on(trained, split)
+        _probe_trained(trained, folder, options.data_dir)
+
+
+def _probe_trained(trained: TrainedModel, folder: Path, data_dir: Path | None) -> None:
+    split = split_for(trained, data_dir=data_dir)
+    found = probe(trained, split, data_dir)
     # The model's own training is told by its own record.
-    record = run_record(NAME, trained.recipe, trained.data, metrics, 0.0, seed=split.seed, **found)
+    record = run_record(NAME, trained.recipe, trained.data, evaluate_on(trained, split), 0.0, seed=split.seed, **found)
     write_record(folder / f"{split.name}-{split.seed}.json", record)
 
 
 def plan(options: Options) -> list[ProbeTask]:
-    """Return all models to train and to probe."""
-    names = choose("data set (others need a trained model: --model)", list(DATA), options.data)
-    return [
-        ProbeTask(name, load_recipe(DATA[name]), seed, options.out / NAME, options.data_dir)
-        for seed in range(options.splits or SPLITS)
-        for name in names
-    ]
+    """Return all models to probe."""
+    known = [TRAINED_HERE, TRAINED_BEFORE]
+    names = choose("data set (others need a trained model: --model)", known, options.data)
+    tasks = []
+    if TRAINED_HERE in names:
+        recipe = load_recipe(TRAINED_HERE)
+        seeds = range(options.splits or SPLITS)
+        tasks += [ProbeTask(TRAINED_HERE, recipe, seed, options.out / NAME, options.data_dir) for seed in seeds]
+    if TRAINED_BEFORE in names and (path := default_model(TRAINED_BEFORE, options.out)) is not None:
+        trained = load_model(path)
+        seed = trained.data["seed"]
+        tasks.append(ProbeTask(TRAINED_BEFORE, trained.recipe, seed, options.out / NAME, options.data_dir, path))
+    return tasks
 
 
 def run(options: Options) -> dict[str, Any]:
-    """Train and probe what has no record yet, or the model that is given; then render everything from the records."""
+    """Probe what has no record yet, or the model that is given; then render everything from the records."""
     from scnf.experiments.obfuscation_render import render  # noqa: PLC0415 (matplotlib is for this process alone)
 
     console = Console(stderr=True, highlight=False)

@@ -21,7 +21,7 @@ from scnf.experiments.running import train
 from scnf.recipes.schema import ModelSpec, TrainingSpec
 
 NAME = "systems"
-SPLITS = 10
+SPLITS = 3
 MINUTES = 0.5
 LABELS = {"moons": 10, "circles": 10, "digits": 100, "mnist": 100}
 SHAPES: dict[str, tuple[int, ...]] = {"moons": (2,), "circles": (2,), "digits": (1, 8, 8), "mnist": (1, 28, 28)}

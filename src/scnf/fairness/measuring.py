@@ -83,5 +83,7 @@ def _fairlearn() -> Any:
     try:
         from fairlearn import metrics  # noqa: PLC0415 (an extra, and slow to import)
     except ImportError as error:
-        raise UserError("fairness is measured with fairlearn; `pip install scnf[fairness]` gets it") from error
+        raise UserError(
+            "fairness is measured with fairlearn, which is not installed: install scnf with its extra `fairness`"
+        ) from error
     return metrics
