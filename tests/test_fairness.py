@@ -85,6 +85,23 @@ def test_noise_is_fresh_and_gaps_and_new_values_have_a_place():
     assert new[0, 0] > first[:, 0].max() - 3
 
 
+@pytest.mark.parametrize(
+    "column", [["a", "b", None, "a"], [True, False, None, True], [True, False, False, True]], ids=str
+)
+def test_gaps_do_not_make_another_kind_of_a_column(column):
+    table = Table.of({"x": column})
+    cells = OrderedCells(table)
+    whole = cells.encode(table, np.random.default_rng(0))
+    for row in range(4):
+        # As in the whole table, with the same noise.
+        alone = cells.encode(Table.of({"x": [column[row]]}), np.random.default_rng(0))
+        first = cells.encode(table[np.array([row, 0, 1])], np.random.default_rng(0))
+        assert alone[0, 0] == first[0, 0]
+    with_gap = cells.encode(Table.of({"x": [column[0], None]}), np.random.default_rng(0))
+    assert with_gap[0, 0] == whole[0, 0]
+    assert np.isfinite(with_gap).all()
+
+
 # The hider
 
 
@@ -132,6 +149,7 @@ def test_it_learns_from_rows_whose_value_is_not_known():
         ({"sex": "x"}, "column 'sex' holds 'x', which training did not have; known are f, m"),
         ({"height": "tall"}, "column 'height' held numbers in training, but here it holds names"),
         ({"town": 3}, "column 'town' held names in training, but here it holds numbers"),
+        ({"town": True}, "column 'town' held names in training, but here it holds numbers"),
     ],
 )
 def test_other_rows_than_those_of_training_are_refused(hider: AttributeHider, change, sentence: str):

@@ -1,3 +1,4 @@
+import os
 import pickle
 from pathlib import Path
 
@@ -48,6 +49,7 @@ def test_a_failed_write_leaves_the_old_file(path, monkeypatch):
     with pytest.raises(OSError, match="no space"):
         write_tensors(path, {"a": torch.zeros(2)}, {"n": 2})
     assert read_tensors(path)[1] == {"n": 1}
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_a_missing_file_is_named(path):
@@ -102,3 +104,22 @@ def test_a_pickle_is_refused_and_not_run(path, tmp_path):
         with pytest.raises(FileFormatError, match="not a safetensors file"):
             read_tensors(path)
         assert not trap.exists()
+
+
+def test_two_processes_do_not_write_into_one_another(path, monkeypatch):
+    """The other one writes the same file while this one does."""
+    original, written = Path.write_bytes, []
+
+    def beside_another(target, content):
+        written.append(target)
+        if len(written) == 1:
+            with monkeypatch.context() as other:
+                other.setattr(os, "getpid", lambda: -7)
+                write_tensors(path, {"a": torch.zeros(2)}, {"n": 2})
+        return original(target, content)
+
+    monkeypatch.setattr(Path, "write_bytes", beside_another)
+    write_tensors(path, {"a": torch.ones(2)}, {"n": 1})
+    assert len(set(written)) == 2
+    assert read_tensors(path)[1] == {"n": 1}
+    assert list(path.parent.iterdir()) == [path]

@@ -12,7 +12,7 @@ from scnf.evaluation.density import density_quantiles
 from scnf.modelfile import TrainedModel
 from scnf.recipes import Recipe
 from scnf.tables import TableSchema
-from scnf.training import Fitted, TrainingData, fit
+from scnf.training import Fitted, OnStep, TrainingData, fit
 
 # Called with what is done besides training, when it begins.
 OnStage = Callable[[str], None]
@@ -42,6 +42,7 @@ def fit_model(
     source: dict[str, Any] | None = None,
     calibrate: bool = True,
     on_stage: OnStage = lambda stage: None,
+    on_calibration_step: OnStep = lambda *_: None,
     **options: Any,
 ) -> FittedModel:
     """Return a trained model and how its training went.
@@ -56,6 +57,7 @@ def fit_model(
         source: what the model's file says of the data.
         calibrate: whether a temperature for the probabilities is found on the labelled rows, by further short fits.
         on_stage: told what is done besides training.
+        on_calibration_step: called after each step of those short fits; what it raises stops them.
         options: what ``scnf.fit`` takes besides: checkpoint, resume, on_step, devices and so on.
     """
     fitted = fit(recipe, data, seed, **options)
@@ -63,7 +65,7 @@ def fit_model(
     right = told = 0
     if calibrate:
         on_stage("calibrating on labels hidden in turn")
-        right, told = cross_fitted_answers(recipe, data, seed)
+        right, told = cross_fitted_answers(recipe, data, seed, on_calibration_step)
         model.temperature = calibrated_temperature(fitted.model, data, right, told)
     on_stage("measuring densities")
     model.densities = density_quantiles(model, rows)

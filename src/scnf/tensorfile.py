@@ -1,7 +1,6 @@
 """Tensors and plain values in one safetensors file, written whole or not at all, read without running anything."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from scnf.errors import UserError
+from scnf.wholefile import whole
 
 _KEY = "scnf"
 
@@ -27,10 +27,9 @@ def pack_tensors(tensors: dict[str, Tensor], values: dict[str, Any]) -> bytes:
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
     """Write tensors and JSON values; a kill in between leaves the file that was there before."""
-    temporary = path.with_name(path.name + ".partial")
-    # Not save_file: it writes to a file of its own beside this one, which a kill would leave there.
-    temporary.write_bytes(pack_tensors(tensors, values))
-    os.replace(temporary, path)
+    with whole(path) as temporary:
+        # Not save_file: it writes to a file of its own beside this one, which a kill would leave there.
+        temporary.write_bytes(pack_tensors(tensors, values))
 
 
 def unpack_tensors(data: bytes, source: str) -> tuple[dict[str, Tensor], dict[str, Any]]:

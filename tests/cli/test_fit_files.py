@@ -12,8 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from PIL import Image
 
 import scnf
+from scnf.files.split import choose_test_rows
 from scnf.runs import CHECKPOINT_FILE, METRICS_FILE
 from tests.cli.conftest import fit_file_options, invoke, invoke_json, refusal
 from tests.cli.own_files import fruit_rows, write_csv, write_images
@@ -137,6 +139,52 @@ def test_images_of_several_sizes_are_stretched_if_asked(folder: Path):
     assert scnf.load("run").model.shape == (3, 4, 5)
 
 
+@pytest.mark.parametrize("size", [[], ["--image-size", "6x6"]])
+def test_a_model_of_images_made_grey_makes_later_ones_grey(folder: Path, size: list[str]):
+    write_images(folder / "photos")
+    assert invoke(*fit_file_options("--image-folder", "photos", "--no-calibrate", "--out", "run", *size)).exit_code == 0
+    colored = folder / "colored"
+    colored.mkdir()
+    Image.open("photos/dark/000.png").convert("RGB").save(colored / "a.png")
+    assert "but the model takes 1×6×6" in refusal("predict", "run", "colored", "--out", "a.csv")
+    options = ["--image-folder", "photos", "--no-calibrate", "--image-grey", "--out", "grey"]
+    assert invoke(*fit_file_options(*options, *size)).exit_code == 0
+    assert invoke("predict", "grey", "colored", "--out", "b.csv").exit_code == 0
+
+
+@pytest.mark.parametrize("test", [["--test-share", "0.5"], ["--test", "test.csv"]])
+def test_test_rows_that_do_not_fit_are_refused_before_training(folder: Path, test: list[str]):
+    rows = fruit_rows()
+    codes = np.array([{"": -1, "apple": 0, "melon": 1}[row["label"]] for row in rows])
+    row = int(choose_test_rows(codes, 0.5, seed=0).argmax())
+    with_gap = [*rows[:row], {**rows[row], "size": ""}, *rows[row + 1 :]]
+    write_csv(folder / "test.csv", with_gap)
+    write_csv(folder / "fruit.csv", with_gap if "--test-share" in test else rows)
+    sentence = refusal(*fit_file_options(*FRUIT, *test))
+    assert f"column 'size', row {row + 1}: the value is missing, but training had no missing value there" in sentence
+    assert not (folder / "run").exists()
+
+
+@pytest.mark.parametrize(("high", "scale"), [(9, 1), (8, 0.1)])
+def test_test_images_of_other_values_are_refused_before_training(folder: Path, high: int, scale: float):
+    images = np.random.default_rng(0).integers(0, 9, (30, 5, 5))
+    y = np.arange(30) % 2
+    np.savez("images.npz", x=images, y=y)
+    np.savez("test.npz", x=np.where(np.arange(5) == 3, high, images) * scale, y=y)
+    options = fit_file_options("images.npz", "--test", "test.npz", "--no-calibrate", "--out", "run")
+    assert "test.npz: the model was trained on images of whole numbers from 0 to 8" in refusal(*options)
+    assert not (folder / "run").exists()
+
+
+def test_labels_that_are_names_stay_so_in_later_files(folder: Path):
+    rows = [{"x": str(i % 7), "w": str(i * 0.37 % 1), "label": ("02", "03", "1a")[i % 3]} for i in range(60)]
+    write_csv(folder / "train.csv", rows)
+    write_csv(folder / "test.csv", [row for row in rows if row["label"] != "1a"])
+    options = fit_file_options("train.csv", "--target", "label", "--test", "test.csv", "--no-calibrate", "--out", "run")
+    assert invoke_json(*options)["test_labels"] == 40
+    assert invoke_json("evaluate", "run", "test.csv")["test_labels"] == 40
+
+
 def test_after_a_kill_the_run_goes_on_to_the_same_result(folder: Path):
     write_csv(folder / "fruit.csv", fruit_rows())
     long = ["--set", "training.steps=150", "--set", "training.n_init=2"]
@@ -181,6 +229,7 @@ def test_a_file_that_was_moved_is_found_where_it_is_named(unfinished: Path):
         (["--set", "training.steps=4"], "was started with training.steps = 3, not 4"),
         (["--data", "moons"], "is a run on files"),
         (["--test", "fruit.csv"], "was started with no test file"),
+        (["--calibrate"], "was started with calibrated = False, not True"),
     ],
 )
 def test_another_run_cannot_be_resumed(unfinished: Path, options: list[str], named: str):

@@ -108,6 +108,24 @@ def test_bad_rows_are_refused_by_column_and_leave_nothing(
     assert [path.name for path in folder.iterdir()] == ["new.csv"]
 
 
+@pytest.mark.parametrize(
+    ("command", "name", "out"),
+    [
+        ("predict", "label", "o.npz"),
+        ("predict", "classes", "o.npz"),
+        ("encode", "z", "o.npz"),
+        ("encode", "z0", "o.csv"),
+    ],
+)
+def test_a_column_that_goes_through_never_stands_for_an_answer(
+    folder: Path, fruit_run: Path, command: str, name: str, out: str
+):
+    write_csv(folder / "new.csv", [{**row, name: "a"} for row in fruit_rows(5)])
+    assert f"column {name!r} cannot go through (--id)" in refusal(
+        command, fruit_run, "new.csv", "--id", name, "--out", out
+    )
+
+
 def test_missing_columns_are_refused_by_name(folder: Path, fruit_run: Path):
     write_csv(folder / "new.csv", fruit_rows(5), ("id", "size", "weight", "count"))
     assert "new.csv: there is no column 'color'; the columns are size, weight, count" in refusal(

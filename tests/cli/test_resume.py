@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -17,7 +18,10 @@ from scnf import load_recipe
 from scnf.cli.progress import FitProgress
 from scnf.modelfile import MODEL_FILE
 from scnf.runs import CHECKPOINT_FILE, HISTORY_FILE, METRICS_FILE
-from tests.cli.conftest import fit_options, invoke, invoke_json, refusal
+from scnf.runs.folder import alone_in
+from scnf.training.trial import Trial
+from tests.cli.conftest import fit_file_options, fit_options, invoke, invoke_json, refusal
+from tests.cli.own_files import fruit_rows, write_csv
 
 PROGRAM = [sys.executable, "-c", "from scnf.cli.main import main; main()"]
 _CLOCKS = ("seconds", "minutes", "cpu_seconds", "out")
@@ -126,6 +130,50 @@ def test_ctrl_c_keeps_a_checkpoint_and_tells_how_to_go_on(
     monkeypatch.chdir(folder)
     assert invoke("fit", "--out", "run", "--resume", "--quiet").exit_code == 0
     assert outcome(folder / "run") == outcome(moons_run)
+
+
+def test_ctrl_c_acts_during_calibration_too(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    write_csv(folder / "fruit.csv", fruit_rows())
+    fits, train = [], Trial.run
+
+    def press_ctrl_c(self: FitProgress, what: str) -> None:
+        if what.startswith("calibrating"):
+            fits.clear()
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(FitProgress, "stage", press_ctrl_c)
+    monkeypatch.setattr(Trial, "run", lambda trial, after_step: fits.append(trial) or train(trial, after_step))
+    stopped = invoke(*fit_file_options("fruit.csv", "--target", "label", "--ignore", "id", "--out", "run"))
+    assert stopped.exit_code == 130
+    assert [trial.step for trial in fits] == [1]
+    assert stopped.stderr == "stopped; `scnf fit --out run --resume` goes on from here\n"
+    names = {path.name for path in (folder / "run").iterdir()}
+    assert names == {"recipe.toml", "split.json", CHECKPOINT_FILE}
+
+
+def test_a_second_session_in_the_folder_is_refused(folder: Path, moons_run: Path):
+    shutil.copytree(moons_run, folder / "run")
+    (folder / "run" / METRICS_FILE).unlink()
+    with alone_in(folder / "run"):
+        told = refusal("fit", "--out", "run", "--resume", "--quiet")
+    assert told == "Error: another session is training in run; let it end first, or choose another folder"
+    assert invoke("fit", "--out", "run", "--resume", "--quiet").exit_code == 0
+    check_same(folder / "run", moons_run)
+
+
+def test_a_lock_that_a_kill_left_behind_is_in_nobodys_way(folder: Path, moons_run: Path):
+    shutil.copytree(moons_run, folder / "run")
+    (folder / "run" / ".lock").touch()
+    assert invoke("fit", "--out", "run", "--resume").exit_code == 0
+    assert not (folder / "run" / ".lock").exists()
+
+
+def test_a_new_name_and_description_are_no_other_recipe(folder: Path, moons_run: Path):
+    text = (moons_run / "recipe.toml").read_text()
+    renamed = re.sub(r"(?m)^(name|description) = .*$", r'\1 = "other"', text)
+    assert renamed != text
+    (folder / "other.toml").write_text(renamed)
+    assert invoke("fit", "--out", moons_run, "--resume", "--recipe", "other.toml").exit_code == 0
 
 
 def test_a_finished_run_is_reported_and_not_touched(moons_run: Path):

@@ -3,6 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import scnf
 from tests.cli.conftest import invoke, invoke_json, refusal
 
 
@@ -35,6 +36,27 @@ def test_samples_of_integers_are_integers_and_can_be_predicted(folder: Path, dig
     assert x.min() >= 0
     assert x.max() <= 16
     assert invoke_json("predict", digits_run, "s.npz", "--out", "p.csv")["rows"] == 20
+
+
+@pytest.mark.parametrize("scale", [1, 255])
+def test_images_are_drawn_as_training_had_them(folder: Path, scale: int):
+    x = np.random.default_rng(0).integers(0, 256, (40, 5, 5), dtype=np.uint8) / scale
+    classifier = scnf.SCNFClassifier(settings={"training.steps": 2}, calibrate=False, random_state=0)
+    classifier.fit(x, np.arange(40) % 2).save("model.safetensors")
+    assert invoke("sample", "model.safetensors", "-n", 7, "--out", "drawn.npz").exit_code == 0
+    drawn = np.load("drawn.npz")["x"]
+    assert drawn.shape == (7, 5, 5)
+    assert drawn.max() <= x.max()
+    assert invoke("predict", "model.safetensors", "drawn.npz", "--out", "p.csv").exit_code == 0
+
+
+def test_a_class_cannot_lead_out_of_the_folder(folder: Path):
+    x = np.random.default_rng(0).integers(0, 256, (40, 1, 5, 5), dtype=np.uint8)
+    for names, message in [(("..", "a"), "the class '..' cannot be the name of a folder"), (("a/b", "a_b"), "share a")]:
+        classifier = scnf.SCNFClassifier(settings={"training.steps": 1}, calibrate=False, random_state=0)
+        classifier.fit(x, np.array(names)[np.arange(40) % 2]).save(f"{names[1]}.safetensors")
+        assert message in refusal("sample", f"{names[1]}.safetensors", "-n", 3, "--out", "drawn")
+        assert not (folder / "drawn").exists()
 
 
 @pytest.mark.parametrize(

@@ -141,3 +141,13 @@ def test_batches_dequantise_anew_each_step():
     first, second = drawn(0)[0], drawn(1)[0]
     assert ((first >= 0) & (first < 0.25)).all()
     assert not torch.equal(first.sort(0).values, second.sort(0).values)
+
+
+def test_the_deviation_of_all_rows_is_taken_once(monkeypatch):
+    taken, original = [], torch.Tensor.std
+    monkeypatch.setattr(torch.Tensor, "std", lambda x, *given: taken.append(1) or original(x, *given))
+    spec = TrainingSpec(batch_size=8, noise=0.1, consistency={"augment": {"noise": 0.1}})
+    drawn = Batches(torch.randn(8, 2), torch.full((8,), -1), spec, 0)
+    for step in range(3):
+        drawn.copies(step, spec.consistency)
+    assert len(taken) == 1

@@ -97,6 +97,12 @@ def test_markers(marker):
     assert short(unlabeled=marker).fit(X, y).classes_.tolist() == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("dtype", [object, str])
+def test_a_marker_that_became_a_text_is_one(dtype):
+    y = np.where(Y >= 0, np.array(["a", "b", "c"])[TRUTH], "-1").astype(dtype)
+    assert short().fit(X, y).classes_.tolist() == ["a", "b", "c"]
+
+
 @pytest.mark.parametrize("dtype", ["string", "Int64", "category", object])
 def test_labels_of_a_frame_s_column(dtype):
     names = np.array([7, 8, 9] if dtype == "Int64" else ["a", "b", "c"], dtype=object)
@@ -156,6 +162,7 @@ def test_images_of_all_kinds_of_values(dtype, levels, tmp_path):
         (np.full((4, 5, 5), np.nan), "there is a NaN or an infinity"),
         (np.full((4, 5, 5), 70000), "at most 65536 levels"),
         (np.full((4, 5, 5), "a"), "images hold numbers"),
+        (np.zeros((4, 32, 32, 3), dtype=np.uint8), "looks like channels last"),
     ],
 )
 def test_refused_images(x, message):

@@ -3,11 +3,12 @@ import pytest
 import torch
 
 from scnf.evaluation import calibration
-from scnf.evaluation.calibration import reliability, temperature_for
+from scnf.evaluation.calibration import temperature_for
 from scnf.evaluation.metrics import expected_calibration_error, log_joint_of
+from scnf.evaluation.reliability import reliability
 from scnf.recipes.build import build_model
 from scnf.training import DivergedError, fit
-from tests.helpers import blobs, small_recipe
+from tests.helpers import blobs, same_weights, small_recipe
 
 
 @pytest.mark.parametrize("temperature", [1.0, 7.0])
@@ -32,9 +33,9 @@ def test_accuracy_comes_from_hidden_labels_alone(start, folds, monkeypatch):
     seen = []
     original = calibration.fit
 
-    def noted(recipe, data, seed):
+    def noted(recipe, data, seed, **options):
         seen.append((data.y >= 0).nonzero()[:, 0].tolist())
-        return original(recipe, data, seed)
+        return original(recipe, data, seed, **options)
 
     monkeypatch.setattr(calibration, "fit", noted)
     recipe = small_recipe(h={"kind": "gaussian"}, n_init=3, start=start, steps=60)
@@ -45,10 +46,51 @@ def test_accuracy_comes_from_hidden_labels_alone(start, folds, monkeypatch):
     assert sum(map(len, hidden)) == 10
 
 
+@pytest.mark.parametrize("kind", ["coupling", "fixed-gaussians", "autoregressive"])
+def test_where_em_finds_no_start_models_are_trained(kind, monkeypatch):
+    trained = []
+
+    def noted(recipe, *given, **options):
+        trained.append(recipe.training)
+        raise DivergedError("not now")
+
+    monkeypatch.setattr(calibration, "fit", noted)
+    recipe = small_recipe(h={"kind": kind}, start="em", steps=60)
+    calibration.cross_fitted_answers(recipe, blobs(), seed=0)
+    assert [(spec.steps, spec.learning_rate) for spec in trained] == [(20, recipe.training.learning_rate)] * 3
+
+
+def test_the_start_alone_is_not_moved_by_muon(monkeypatch):
+    models, original = [], calibration.fit
+
+    def noted(*given, **options):
+        models.append(original(*given, **options))
+        return models[-1]
+
+    monkeypatch.setattr(calibration, "fit", noted)
+    for optimizer in ("muon", "adam"):
+        recipe = small_recipe(h={"kind": "gaussian"}, start="em", optimizer=optimizer, warmup_steps=0)
+        calibration.cross_fitted_answers(recipe, blobs(labelled=4), seed=0)
+    assert same_weights(models[0].model, models[len(models) // 2].model)
+
+
+def test_what_on_step_raises_stops_the_short_fits():
+    heard = []
+
+    def on_step(restart: int, step: int, loss: float, done: float) -> None:
+        heard.append(step)
+        if len(heard) == 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        calibration.cross_fitted_answers(small_recipe(h={"kind": "gaussian"}), blobs(), 0, on_step)
+    assert heard == [1, 2, 3, 4, 1, 2]  # three fits of four steps each were ahead
+
+
 def test_a_limit_of_time_also_limits_the_short_fits(monkeypatch):
     limits = []
 
-    def noted(recipe, data, seed):
+    def noted(recipe, data, seed, **options):
         limits.append(recipe.training.max_minutes)
         raise DivergedError("not now")
 

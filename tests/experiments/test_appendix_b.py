@@ -35,6 +35,7 @@ def test_curves_of_both_objectives_on_the_same_split(tmp_path, tiny_recipe, in_p
     assert (tmp_path / NAME / "curves.png").is_file()
     assert outdated(rendered(tmp_path, studies), tmp_path / NAME) == []
     assert [task.data for task in plan(Options(out=tmp_path), studies) if not task.is_done()] == ["digits", "digits"]
+    assert run(Options(out=tmp_path, render_only=True), studies)["rows"] == summary["rows"]
 
 
 @pytest.mark.parametrize(("em", "word"), [(5.4, "holds on moons"), (9.0, "does not hold on moons")])

@@ -13,6 +13,7 @@ from scnf.experiments.running import run_fit, run_study
 from scnf.experiments.study import Row, Study, plan, record_is_of
 from scnf.experiments.summary import count_matched, metric_spread, records_of, shown
 from scnf.recipes import Recipe
+from scnf.recipes.load import with_overrides
 
 STUDY = Study("study", (), ("moons", "circles"), labels=10, splits=2)
 
@@ -68,6 +69,16 @@ def test_a_new_description_does_not_make_records_stale():
     assert not record_is_of({"recipe": {"name": "broken"}}, recipe)
     longer = Recipe.model_validate({**recipe.model_dump(), "training": {"steps": 1}})
     assert not record_is_of(record, longer)
+
+
+def test_a_new_description_does_not_orphan_a_checkpoint(tmp_path, tiny_recipe):
+    task = plan(study_of(tiny_recipe, "toy"), Options(out=tmp_path))[0]
+    renamed, longer = (
+        with_overrides(task.recipe, changes)
+        for changes in ({"name": "other", "description": "other words"}, {"training.steps": 9})
+    )
+    assert replace(task, recipe=renamed).checkpoint_path == task.checkpoint_path
+    assert replace(task, recipe=longer).checkpoint_path != task.checkpoint_path
 
 
 @pytest.mark.parametrize("choice", [{"recipes": ["nonsense"]}, {"data": ["digits"]}])
@@ -127,6 +138,7 @@ def test_a_stopped_fit_goes_on_from_its_checkpoint(tmp_path, tiny_recipe):
     assert not stopped.is_done()
     other = stopped.record_path.with_suffix(".0123456789ab.checkpoint")
     other.write_text("of an older recipe")
+    stopped.record_path.with_suffix(".safetensors.7.partial").write_text("of a killed process")
 
     shares = []
     run_fit(stopped, shares.append)
@@ -134,7 +146,7 @@ def test_a_stopped_fit_goes_on_from_its_checkpoint(tmp_path, tiny_recipe):
     assert shares == pytest.approx([4 / 6, 5 / 6, 1])
     metrics = [json.loads(task.record_path.read_text())["metrics"] for task in (stopped, whole)]
     assert metrics[0] == metrics[1]
-    assert not list(tmp_path.rglob("*.checkpoint*"))
+    assert not [*tmp_path.rglob("*.checkpoint*"), *tmp_path.rglob("*.partial")]
 
 
 def test_bad_data_are_refused_before_the_first_fit(tmp_path, tiny_recipe, monkeypatch):

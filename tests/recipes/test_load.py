@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from scnf.recipes import Recipe, RecipeError, load_recipe, parse_override, recipe_to_toml, shipped_recipes
@@ -152,6 +153,14 @@ def test_a_recipe_may_be_another_with_changes(write, quote):
 def test_a_bad_base_or_change_is_refused(write, text, message):
     with pytest.raises(RecipeError, match=message):
         load_recipe(write(f'name = "mine"\n{text}\n'))
+
+
+@pytest.mark.parametrize("number", [np.int64(3), np.uint8(3), np.array(3)])
+def test_numbers_of_numpy_are_numbers(number):
+    assert load_recipe("toy", {"training.n_init": number}).training.n_init == 3
+    assert load_recipe("toy", {"training.noise": np.float32(0.5)}).training.noise == 0.5
+    with pytest.raises(RecipeError, match=r"1\.5 for key 'training\.n_init'.*integer"):
+        load_recipe("toy", {"training.n_init": np.float32(1.5)})
 
 
 def test_a_single_level_may_be_overridden(write):

@@ -129,10 +129,10 @@ def test_a_new_category_is_rarer_than_any(encoder):
 
 def test_arrays_are_met_by_position():
     x = np.random.default_rng(0).normal(size=(20, 3))
-    unnamed, named = TableEncoder.fit(Table.of(x)), TableEncoder.fit(Table.of(x, names="abc"))
+    unnamed, named = TableEncoder.fit(Table.of(x)), TableEncoder.fit(Table.of(dict(zip("abc", x.T, strict=True))))
     z = unnamed.encode(Table.of(x), 0)
     np.testing.assert_array_equal(named.encode(Table.of(x), 0), z)
-    np.testing.assert_array_equal(unnamed.encode(Table.of(x, names="xyz"), 0), z)
+    np.testing.assert_array_equal(unnamed.encode(Table.of(dict(zip("xyz", x.T, strict=True))), 0), z)
     for encoder in (unnamed, named):
         with pytest.raises(UserError, match="has 2 columns without names, but the model was trained on 3"):
             encoder.encode(Table.of(x[:, :2]), 0)

@@ -74,15 +74,12 @@ def test_an_error_leaves_nothing(tmp_path, ending):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_is_overwritten_only_if_asked(tmp_path):
+def test_no_file_is_overwritten(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("mine")
     with pytest.raises(UserError, match=r"t\.csv exists already"):
         TableWriter(path)
-    with TableWriter(path, overwrite=True) as writer:
-        writer.write(_batch(0))
-        assert path.read_text() == "mine"
-    assert path.read_text().startswith("größe,n,label")
+    assert path.read_text() == "mine"
 
 
 def test_a_file_that_came_in_the_meantime_is_kept(tmp_path):

@@ -111,6 +111,27 @@ def test_labels_of_no_class_are_refused(label):
         TrainingData(DATA.x, y, 2)
 
 
+@pytest.mark.parametrize(
+    ("x", "y", "sentence"),
+    [
+        (DATA.x, DATA.y[:-1], r"but they are x \[60, 2\] and y \[59\]$"),
+        (DATA.x[:, 0], DATA.y, r"but they are x \[60\] and y \[60\]$"),
+        (DATA.x, DATA.y[:, None], r"but they are x \[60, 2\] and y \[60, 1\]$"),
+        (DATA.x, DATA.y.float(), r"labels must be whole numbers, but y holds torch\.float32$"),
+    ],
+)
+def test_rows_and_labels_that_do_not_go_together_are_refused(x, y, sentence):
+    with pytest.raises(UserError, match=sentence):
+        TrainingData(x, y, 2)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int32])
+def test_labels_may_be_whole_numbers_of_any_type(dtype):
+    data = TrainingData(DATA.x, DATA.y.to(dtype), 2)
+    assert data.y.dtype == torch.int64
+    assert torch.equal(data.y, DATA.y)
+
+
 def poisoned(monkeypatch, after: int) -> None:
     """Let every loss from a step on be NaN."""
     original, seen = trial_module.training_objective, []

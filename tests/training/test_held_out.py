@@ -4,13 +4,16 @@ import math
 
 import pytest
 import torch
+from lightning_fabric import Fabric
 from pydantic import ValidationError
 
 from scnf.recipes import TrainingSpec
 from scnf.training import fit
+from scnf.training import trial as trial_module
 from scnf.training.ema import WeightAverage
 from scnf.training.held_out import HeldOut
 from scnf.training.schedule import Pace
+from scnf.training.trial import Trial
 from tests.helpers import blobs, same_weights, small_recipe
 
 DATA = blobs()
@@ -94,6 +97,15 @@ def test_where_most_rows_have_a_label_some_of_them_are_kept_aside():
     assert (len(kept.y), len(aside.y)) == (35, 25)
     assert 0 < int((aside.y >= 0).sum()) < 25
     assert min(torch.bincount(kept.y[kept.y >= 0])) >= 5
+
+
+@pytest.mark.parametrize("labelled", [10, 60])
+def test_rows_kept_aside_are_no_more_than_are_needed(labelled, monkeypatch):
+    monkeypatch.setattr(trial_module, "_HELD_OUT_ROWS", 8)
+    data = blobs(labelled=labelled)
+    held_out = Trial(small_recipe(holdout=0.4), data, 0, 0, Fabric(accelerator="cpu", devices=1)).held_out
+    aside = data.hold_out(0.4)[1].x
+    assert torch.equal(held_out.x, aside[torch.arange(8) * len(aside) // 8])
 
 
 def test_patience_needs_rows_to_watch():

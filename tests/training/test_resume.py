@@ -1,5 +1,6 @@
 """A run that was stopped and resumed ends where an uninterrupted one does, to the last bit."""
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -154,6 +155,26 @@ def test_a_checkpoint_of_another_run_is_refused(checkpoint, recipe, data, seed):
     stopped(checkpoint, 0, 4)
     with pytest.raises(UserError, match="belongs to another recipe, seed or data set"):
         fit(recipe, data, seed=seed, checkpoint=checkpoint, resume=True)
+
+
+def test_a_new_name_and_description_do_not_orphan_a_checkpoint(checkpoint, whole):
+    stopped(checkpoint, 1, 5)
+    renamed, heard = RECIPE.model_copy(update={"name": "other", "description": "other words"}), []
+    resumed = fit(renamed, DATA, checkpoint=checkpoint, resume=True, on_step=lambda *at: heard.append(at[:2]))
+    assert heard[0] == (1, 5)
+    assert same_weights(resumed.model, whole.model)
+
+
+def test_the_rows_are_looked_at_once_for_all_checkpoints(checkpoint, monkeypatch):
+    made, original = [], hashlib.sha256
+
+    def noted(text):
+        made.append(text)
+        return original(text)
+
+    monkeypatch.setattr(hashlib, "sha256", noted)
+    fit(small_recipe(steps=4), DATA, checkpoint=checkpoint, checkpoint_seconds=0.0)
+    assert len(made) == 1
 
 
 def test_a_model_is_no_checkpoint(checkpoint, whole):

@@ -20,8 +20,8 @@ from scnf.data.labels import hide_labels
 from scnf.estimator import SCNFClassifier
 from scnf.estimator.fitting import Settings, recipe_for
 from scnf.estimator.inputs import Inputs
-from scnf.evaluation.calibration import reliability
 from scnf.evaluation.records import read_record, run_record, write_record
+from scnf.evaluation.reliability import reliability
 from scnf.experiments.pool import Report, run_tasks
 from scnf.experiments.study import record_is_of
 from scnf.recipes import Recipe

@@ -52,6 +52,7 @@ def encode(
     from scnf.cli.row_progress import RowProgress
     from scnf.cli.writing import TABLES, check_output, write_arrays, write_tables
     from scnf.files.new_rows import open_rows
+    from scnf.files.predicting import with_kept
     from scnf.latents import check_latent
     from scnf.tables import Table
 
@@ -66,9 +67,11 @@ def encode(
     with RowProgress() as progress:
         batches = _encoded(rows, latent, label is not None or file.is_dir(), seen, progress)
         if out.suffix.lower() == ".npz":
-            write_arrays(out, ({"z": z, **{k: _plain(v) for k, v in batch.kept.items()}} for batch, z in batches))
+            write_arrays(
+                out, (with_kept({k: _plain(v) for k, v in batch.kept.items()}, {"z": z}) for batch, z in batches)
+            )
         else:
-            columns = ({**batch.kept, **{f"z{i}": z[:, i] for i in range(z.shape[1])}} for batch, z in batches)
+            columns = (with_kept(batch.kept, {f"z{i}": z[:, i] for i in range(z.shape[1])}) for batch, z in batches)
             write_tables(out, map(Table, columns))
     told = {"rows": seen["rows"], "latent": latent, "out": str(out)}
     if latent == "z_h":

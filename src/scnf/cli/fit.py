@@ -12,6 +12,17 @@ if TYPE_CHECKING:
     from scnf.runs import Run
 
 _FILES, _NAMED, _TRAINING = "Your own data", "A data set by name", "Training"
+_OF_FILES = {
+    "target": "--target",
+    "unlabeled": "--unlabeled",
+    "test": "--test",
+    "test_share": "--test-share",
+    "ignored": "--ignore",
+    "kinds": "--kind",
+    "image_size": "--image-size",
+    "image_color": "--image-color or --image-grey",
+    "calibrated": "--calibrate or --no-calibrate",
+}
 
 
 def fit(
@@ -251,10 +262,9 @@ def _open(out: Path, resume: bool, own: Any, named: Any, devices: int, quiet: bo
         raise UserError("--labels is for data sets by name; in your own data, labels that are not there are hidden")
     if on_files:
         return start_file_run(out, own, devices)
-    for name in ("target", "unlabeled", "test", "test_share", "ignored", "kinds", "image_size", "image_color"):
+    for name, option in _OF_FILES.items():
         if getattr(own, name) is not None:
-            option = {"ignored": "ignore", "kinds": "kind"}.get(name, name).replace("_", "-")
-            raise UserError(f"--{option} is for your own data: name a FILE or an --image-folder")
+            raise UserError(f"{option} is for your own data: name a FILE or an --image-folder")
     with DownloadProgress(quiet) as progress:
         return resume_run(out, named, progress) if goes_on else start_run(out, named, progress, devices)
 
@@ -276,7 +286,10 @@ def _train(run: "Run", checkpoint_every: float, devices: int, quiet: bool, data_
                 interrupt.check()
                 progress.stage(what)
 
-            return run.train(on_step, checkpoint_every, devices, progress.record, on_stage)
+            def on_calibration_step(*_: object) -> None:
+                interrupt.check()
+
+            return run.train(on_step, checkpoint_every, devices, progress.record, on_stage, on_calibration_step)
     except KeyboardInterrupt:
         # Run folders hold no paths of named data sets, so their folder must be named again.
         folder = "" if data_dir is None else f" --data-dir {data_dir}"

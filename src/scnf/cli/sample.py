@@ -69,4 +69,4 @@ def _write(out: Path, trained: "TrainedModel", batches: "Iterator[tuple[Any, np.
     elif out.suffix.lower() != ".npz":
         write_tables(out, (sampled_table(trained, x, names) for x, names in batches))
     else:
-        write_arrays(out, ({"x": sampled_array(x), "label": names} for x, names in batches))
+        write_arrays(out, ({"x": sampled_array(trained, x), "label": names} for x, names in batches))

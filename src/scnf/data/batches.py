@@ -1,6 +1,7 @@
 """Batches of training rows: which rows, with which weight, and as which continuous values."""
 
 import math
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -48,8 +49,13 @@ class Batches:
         self.x, self.y, self.spec, self.seed, self.levels = x, y, spec, seed, levels
         self.pools = {"labelled": (y >= 0).nonzero()[:, 0], "hidden": (y < 0).nonzero()[:, 0]}
         self.counts = batch_counts(spec, y)
-        self.noise_scale = spec.noise * x.float().std(0) if spec.noise else None
+        self.noise_scale = spec.noise * self.deviation if spec.noise else None
         self._orders: dict[tuple[str, int], Tensor] = {}
+
+    @cached_property
+    def deviation(self) -> Tensor:
+        """Standard deviation of each component of x, by which noise is measured."""
+        return self.x.float().std(0)
 
     def labelled_weight(self, progress: float) -> float:
         """Return the labelled rows' share of the objective when so much of the run, from 0 to 1, is done."""
@@ -107,7 +113,7 @@ class Batches:
         if x.dim() == 4 and self.levels is not None:
             x = altered(x, spec.augment, generator)
         else:
-            x = x + spec.augment.noise * self.x.float().std(0) * torch.randn(x.shape, generator=generator)
+            x = x + spec.augment.noise * self.deviation * torch.randn(x.shape, generator=generator)
         return self._values(x, generator), places
 
     def _values(self, x: Tensor, generator: torch.Generator) -> Tensor:

@@ -7,6 +7,7 @@ import numpy as np
 from scnf.errors import UserError
 
 _LEVELS = 256
+_CHANNELS = (1, 3, 4)
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,11 @@ class ImageFormat:
         """Return the format of images ``[n, h, w]`` or ``[n, c, h, w]``."""
         if x.dtype.kind not in "biuf":
             raise UserError(f"images hold numbers, not values of type {x.dtype}")
+        if x.ndim == 4 and x.shape[-1] in _CHANNELS and x.shape[1] not in _CHANNELS:
+            raise UserError(
+                f"images are [n, channels, height, width], but the shape {x.shape} looks like channels last; "
+                "np.moveaxis(X, -1, 1) puts them first"
+            )
         low, high = float(x.min()), float(x.max())
         if not np.isfinite([low, high]).all():
             raise UserError("images must hold finite numbers alone, but there is a NaN or an infinity")

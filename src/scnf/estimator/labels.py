@@ -53,11 +53,19 @@ def _is_missing(y: np.ndarray) -> np.ndarray:
 def _is_marker(y: np.ndarray, unlabeled: Any) -> np.ndarray:
     if unlabeled is None:
         return np.zeros(len(y), dtype=bool)
+    # numpy.array(["cat", -1]) makes a text of the marker, too.
     if y.dtype.kind in "US":
-        return y == str(unlabeled) if isinstance(unlabeled, str) else np.zeros(len(y), dtype=bool)
+        return y == str(unlabeled)
     # One by one: numbers beside names cannot be compared as an array. True is a label, not the number 1.
     is_truth = isinstance(unlabeled, bool)
-    return np.array([isinstance(value, bool) == is_truth and bool(value == unlabeled) for value in y.tolist()])
+    return np.array(
+        [
+            value == str(unlabeled)
+            if isinstance(value, str)
+            else isinstance(value, bool) == is_truth and bool(value == unlabeled)
+            for value in y.tolist()
+        ]
+    )
 
 
 def _same_type(labels: np.ndarray) -> np.ndarray:

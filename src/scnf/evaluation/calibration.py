@@ -1,17 +1,15 @@
-"""Probabilities that mean what they say: a temperature from labels that the model did not see, and its effect."""
+"""Probabilities that mean what they say: a temperature from labels that the model did not see."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from scnf.evaluation.metrics import log_joint_of
 from scnf.model import SemiConditionalFlow
 from scnf.recipes.schema import Recipe
-from scnf.training import DivergedError, TrainingData, fit
+from scnf.training import DivergedError, OnStep, TrainingData, fit
 
 _FOLDS_OF_STARTS, _FOLDS_OF_RUNS = 10, 3
 _SHARE_OF_TIME = 0.25
@@ -54,20 +52,26 @@ def calibrated_temperature(model: SemiConditionalFlow, data: TrainingData, right
     return temperature_for(log_joint, (right + _OWN_WORD * sure) / (told + _OWN_WORD))
 
 
-def cross_fitted_answers(recipe: Recipe, data: TrainingData, seed: int) -> tuple[int, int]:
+def cross_fitted_answers(
+    recipe: Recipe, data: TrainingData, seed: int, on_step: OnStep = lambda *_: None
+) -> tuple[int, int]:
     """Return how many labels that were hidden from them models told rightly, and how many they told.
 
     The labelled rows are dealt into folds, and for each a model is fitted without its labels: the rows stay, as rows
     without a label do in use. That model is the start alone where EM finds it, otherwise one start in a third of the
-    steps. Where the recipe limits the time, all of them together have a quarter of it.
+    steps. Where the recipe limits the time, all of them together have a quarter of it. ``on_step`` is called after each
+    step of each, and what it raises stops them.
     """
     spec = recipe.training
-    starts_well = spec.start != "labels"
+    # Gaussians alone begin where EM ends.
+    starts_well = spec.start != "labels" and recipe.model.h.kind == "gaussian"
     folds = _FOLDS_OF_STARTS if starts_well else _FOLDS_OF_RUNS
     steps = 1 if starts_well else max(spec.steps // folds, 1)
     limit = None if spec.max_minutes is None else spec.max_minutes * _SHARE_OF_TIME / folds
     short: dict[str, Any] = {"n_init": 1, "steps": steps, "max_minutes": limit}
-    short |= {"learning_rate": 1e-12, "holdout": 0.0, "patience": None} if starts_well else {}
+    if starts_well:
+        # Muon's rate is its own: it would move the start all the same.
+        short |= {"learning_rate": 1e-12, "optimizer": "adam", "holdout": 0.0, "patience": None}
     recipe = recipe.model_copy(update={"training": spec.model_copy(update=short)})
     labelled = (data.y >= 0).nonzero()[:, 0]
     fold_of = _deal(data.y[labelled], folds)
@@ -81,7 +85,7 @@ def cross_fitted_answers(recipe: Recipe, data: TrainingData, seed: int) -> tuple
         if not len(rows):
             continue
         try:
-            model = fit(recipe, TrainingData(data.x, y, data.classes, data.levels), seed).model
+            model = fit(recipe, TrainingData(data.x, y, data.classes, data.levels), seed, on_step=on_step).model
         except DivergedError:
             continue
         found = log_joint_of(model, data.x[rows], data.levels).argmax(1)
@@ -97,38 +101,3 @@ def _deal(y: Tensor, folds: int) -> Tensor:
         fold_of[rows] = (torch.arange(len(rows)) + turn) % folds
         turn += len(rows)
     return fold_of
-
-
-@dataclass(frozen=True)
-class Reliability:
-    """Mean confidence, accuracy and number of rows in bins of confidence that hold any, ``[bins]`` each."""
-
-    confidence: np.ndarray
-    accuracy: np.ndarray
-    rows: np.ndarray
-
-    @property
-    def ece(self) -> float:
-        """The expected calibration error: the mean gap between confidence and accuracy, as a share."""
-        return float((self.rows * np.abs(self.confidence - self.accuracy)).sum() / self.rows.sum())
-
-
-def reliability(probabilities: np.ndarray, y: np.ndarray, bins: int = 15) -> Reliability:
-    """Return how often rows are told rightly, by how sure the model is of them.
-
-    Example:
-        >>> import numpy as np
-        >>> told = np.array([[0.9, 0.1], [0.9, 0.1], [0.4, 0.6]])
-        >>> found = reliability(told, np.array([0, 1, 1]))
-        >>> found.accuracy.tolist(), round(found.ece, 3)
-        ([1.0, 0.5], 0.4)
-    """
-    confidence, correct = probabilities.max(1), probabilities.argmax(1) == y
-    bin_of = np.minimum((confidence * bins).astype(int), bins - 1)
-    used = np.unique(bin_of)
-    members = [bin_of == b for b in used]
-    return Reliability(
-        np.array([confidence[m].mean() for m in members]),
-        np.array([correct[m].mean() for m in members]),
-        np.array([int(m.sum()) for m in members]),
-    )

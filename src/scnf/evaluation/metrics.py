@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from scnf.data.batches import dequantize
+from scnf.evaluation.reliability import reliability
 from scnf.model import SemiConditionalFlow
 
 # Called after each batch with the rows that are done and the rows in all.
@@ -27,13 +28,10 @@ def expected_calibration_error(log_joint: Tensor, y: Tensor, bins: int = 15) -> 
 
     Reference: Guo et al., On Calibration of Modern Neural Networks (2017).
     """
-    confidence, predicted = log_joint.softmax(1).max(1)
-    if bool(confidence.isnan().any()):
+    probabilities = log_joint.softmax(1)
+    if bool(probabilities.isnan().any()):
         return math.nan
-    correct = (predicted == y).to(confidence)
-    bin_of = (confidence * bins).long().clamp(max=bins - 1)
-    gaps = confidence.new_zeros(bins).index_add_(0, bin_of, confidence - correct)
-    return float(gaps.abs().sum() / len(y))
+    return reliability(probabilities.numpy(), y.numpy(), bins).ece
 
 
 def mean_nll(log_joint: Tensor) -> float:

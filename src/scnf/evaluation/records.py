@@ -13,6 +13,7 @@ import torch
 from pydantic import BaseModel
 
 from scnf.errors import UserError
+from scnf.wholefile import whole
 
 
 def run_record(
@@ -65,9 +66,8 @@ def current_commit() -> str | None:
 def write_record(path: Path, record: dict[str, Any]) -> None:
     """Write a record, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".partial")
-    temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    with whole(path) as temporary:
+        temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 def read_record(path: Path) -> dict[str, Any]:

@@ -31,6 +31,6 @@ def rows(recipe: str) -> tuple[Row, ...]:
     return tuple(Row(name, recipe, {"name": f"ablation-{name}", **keys}) for name, keys in WITHOUT.items())
 
 
-STUDY = Study(name="ablation", rows=rows("mnist"), data=("mnist",), labels=100, splits=3, minutes=5.0)
+STUDY = Study(name="ablation", rows=rows("mnist"), data=("mnist",), labels=100, splits=1, minutes=5.0)
 _EXPERIMENT = StudyExperiment(STUDY, "scnf.experiments.ablation_render")
 plan, run, rendered = _EXPERIMENT.plan, _EXPERIMENT.run, _EXPERIMENT.rendered

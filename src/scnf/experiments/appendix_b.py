@@ -51,7 +51,8 @@ def run(options: Options, studies: tuple[Study, ...] = STUDIES) -> dict[str, Any
 
     console = Console(stderr=True, highlight=False)
     folder = options.out / NAME
-    if options.render_only and not read_records(folder):
+    names = [row.name for study in studies for row in study.rows]
+    if options.render_only and not any(read_records(folder / name) for name in names):
         raise UserError(f"{folder} holds no record; leave out --render to train first")
     failures = [] if options.render_only else train(plan(options, studies), options.jobs, console, run_fit)
     with one_thread():

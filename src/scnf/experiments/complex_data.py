@@ -47,7 +47,7 @@ STUDY = Study(
     rows=rows("mnist", "mnist-consistency"),
     data=("fashion-mnist",),
     labels=100,
-    splits=3,
+    splits=1,
     minutes=5.0,
     measure=measure,
 )

@@ -121,7 +121,7 @@ class FitTask:
     @property
     def checkpoint_path(self) -> Path:
         """Where the fit is while it is running; another recipe has another place, so it never meets this one's."""
-        recipe = hashlib.sha256(self.recipe.model_dump_json().encode()).hexdigest()[:12]
+        recipe = hashlib.sha256(self.recipe.without_words().model_dump_json().encode()).hexdigest()[:12]
         return self.record_path.with_suffix(f".{recipe}.checkpoint")
 
     def is_done(self) -> bool:
@@ -134,8 +134,9 @@ class FitTask:
 
     def clean(self) -> None:
         """Remove what a finished fit needs no more, and what earlier recipes left behind."""
-        for path in self.record_path.parent.glob(f"{self.record_path.stem}.*.checkpoint*"):
-            path.unlink()
+        for kind in ("*.checkpoint", "*.partial"):
+            for path in self.record_path.parent.glob(f"{self.record_path.stem}.{kind}"):
+                path.unlink()
 
 
 def record_is_of(record: dict[str, Any], recipe: Recipe) -> bool:
@@ -144,7 +145,7 @@ def record_is_of(record: dict[str, Any], recipe: Recipe) -> bool:
         recorded = Recipe.model_validate(record["recipe"])  # fills in keys that are newer than the record
     except ValueError:
         return False
-    return (recorded.model, recorded.training) == (recipe.model, recipe.training)
+    return recorded.without_words() == recipe.without_words()
 
 
 def plan(study: Study, options: Options) -> list[FitTask]:

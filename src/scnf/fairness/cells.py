@@ -9,7 +9,7 @@ import numpy as np
 from scnf.errors import UserError
 from scnf.tables import Table
 from scnf.tables.cells import Cells
-from scnf.tables.matching import missing_in
+from scnf.tables.matching import missing_in, none_where
 
 _BINS = 32
 
@@ -22,6 +22,16 @@ class _Column:
     values: Mapping[Any, int]  # categories and None, which stands for all that training did not have
     places: np.ndarray  # of bin or category in the order of the cells
     cells: Cells
+
+    def as_in_training(self, values: np.ndarray) -> np.ndarray:
+        """Return values in the type of training where nothing but gaps, more or fewer, made it another."""
+        missing = missing_in(values)
+        if self.edges is None and (missing.all() or (values.dtype == bool and self.values.keys() & {True, False})):
+            return none_where(missing, values)
+        names = self.edges is not None and values.dtype == object
+        if names and all(isinstance(value, bool) for value in values[~missing].tolist()):
+            return np.where(missing, np.nan, values).astype(np.float64)
+        return values
 
     def components(self, values: np.ndarray, noise: np.ndarray) -> np.ndarray:
         return self.cells.forward(self.places[_codes(values, self.edges, self.values)], noise)[0]
@@ -55,7 +65,7 @@ class OrderedCells:
         chosen = table.select(self.names)
         parts = []
         for name, column in zip(self.names, self._columns, strict=True):
-            values = chosen.columns[name]
+            values = column.as_in_training(chosen.columns[name])
             if (column.edges is None) != (values.dtype == object):
                 kinds = ("names", "numbers") if column.edges is None else ("numbers", "names")
                 raise UserError(f"{table.place(name)} held {kinds[0]} in training, but here it holds {kinds[1]}")

@@ -131,16 +131,21 @@ def read_files(source: FileSource) -> FileData:
     encoder = TableEncoder.fit(rows.x, source.kinds) if images is None else None
     if source.test is not None:
         text = () if encoder is None else encoder.schema.text_columns
-        test, test_images = _read(source, source.test, text)
+        if type_of(classes) == "str" and source.target is not None:
+            text = (*text, source.target)  # 02 is a name there, too
+        test, test_images = _read(source, source.test, text, images)
         _check_alike(source.test, images, test_images)
         if isinstance(test.x, Table):
             test = replace(test, x=test.x.without(source.ignored))
-        if encoder is not None:
-            encoder.notes(test.x)  # refuses what does not fit, before anything is trained
+    if encoder is not None and test is not None:
+        encoder.encode(test.x, seed=None)  # refuses what does not fit, before anything is trained
     return FileData(source, names_of(classes), type_of(classes), rows, codes, encoder, images, test)
 
 
-def _read(source: FileSource, mark: FileMark, text: tuple[str, ...]) -> tuple[Rows, ImageFormat | None]:
+def _read(
+    source: FileSource, mark: FileMark, text: tuple[str, ...], expected: ImageFormat | None = None
+) -> tuple[Rows, ImageFormat | None]:
+    """Return the rows of a file, and what its images look like; they must be such as are expected, if any are."""
     path = mark.place
     if source.kind == "images":
         from scnf.tables.images import read_image_folder  # noqa: PLC0415 (loads Pillow)
@@ -151,7 +156,7 @@ def _read(source: FileSource, mark: FileMark, text: tuple[str, ...]) -> tuple[Ro
     if path.suffix.lower() in _ARRAYS:
         x, y = load_arrays(path)
         if x.ndim in (3, 4):
-            return _image_arrays(path, np.asarray(x), y, source)
+            return _image_arrays(path, np.asarray(x), y, source, expected)
     table = open_table(path, text).read()
     if not len(table):
         raise UserError(f"{path} holds no rows")
@@ -169,15 +174,19 @@ def _without_ignored(table: Table, source: FileSource) -> Table:
 
 
 def _image_arrays(
-    path: Path, x: np.ndarray, y: np.ndarray | None, source: FileSource
+    path: Path, x: np.ndarray, y: np.ndarray | None, source: FileSource, expected: ImageFormat | None
 ) -> tuple[Rows, ImageFormat | None]:
     if source.target != "y" or y is None:
         raise UserError(f"{path} holds images; their labels must be an array y beside them, named by --target y")
     if y.shape != x.shape[:1]:
         raise UserError(f"{path} has {len(x)} images in x, but y has the shape {y.shape}")
     _, labels = split_target(Table.of({"y": y}), "y", source.unlabeled)
-    images = ImageFormat.of(x)
-    return Rows.all(images.to_rows(x), labels), images
+    # Levels are those of training: what is brighter than all images there is refused.
+    images = ImageFormat.of(x) if expected is None else replace(expected, shape=tuple(x.shape[1:]))
+    try:
+        return Rows.all(images.to_rows(x), labels), images
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
 
 
 def _classes(labels: np.ndarray, place: str) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ import numpy as np
 from scnf.data.rows import RowFormat, array_rows
 from scnf.errors import UserError
 from scnf.evaluation.metrics import rows_in_a_batch
-from scnf.files.notes import image_format, target_of
+from scnf.files.notes import Labels, image_format, target_of
 from scnf.modelfile import TrainedModel
 from scnf.tables import Notes, Table, open_table, split_target
 from scnf.tables.array_files import load_arrays
@@ -74,8 +74,9 @@ class _TableRows(NewRows):
         super().__init__(path, trained)
         self.keep, self.target = tuple(keep), target
         schema = trained.table
-        # What goes through stays as it is written there, be it 007.
-        self.file = open_table(path, (*(() if schema is None else schema.text_columns), *self.keep))
+        # What goes through stays as it is written there, be it 007; and so do labels that are names.
+        named = (target,) if target is not None and Labels.of(trained).values.dtype == object else ()
+        self.file = open_table(path, (*(() if schema is None else schema.text_columns), *self.keep, *named))
 
     @property
     def rows(self) -> int | None:
@@ -169,10 +170,11 @@ class _ImageRows(NewRows):
     def _read(self, file: Path) -> np.ndarray:
         from scnf.tables.images import read_image  # noqa: PLC0415
 
-        shape = self.trained.model.shape
-        if self.trained.data.get("stretched"):
-            return read_image(file, (shape[1], shape[2]), shape[0] == 3)
-        image = read_image(file)
+        shape, data = self.trained.model.shape, self.trained.data
+        stretched, recolored = data.get("stretched"), data.get("recolored")
+        # Files from before the second was kept: what was stretched was made grey or coloured, too.
+        color = shape[0] == 3 if recolored or (stretched and recolored is None) else None
+        image = read_image(file, (shape[1], shape[2]) if stretched else None, color)
         if image.shape != shape:
             found, right = ("×".join(map(str, one)) for one in (image.shape, shape))
             raise UserError(f"{file} has {found} values (channels×height×width), but the model takes {right}")

@@ -29,6 +29,7 @@ def notes_of_files(source: FileSource, label_type: LabelType, images: ImageForma
         "target": source.target,
         "ignored": list(source.ignored),
         "stretched": source.image_size is not None,
+        "recolored": source.image_color is not None,
         KEY: notes.model_dump(mode="json"),
     }
 

@@ -11,6 +11,15 @@ from scnf.files.notes import Labels
 from scnf.tables import Notes, Table
 
 
+def with_kept(
+    kept: dict[str, np.ndarray], answers: dict[str, np.ndarray], others: tuple[str, ...] = ()
+) -> dict[str, np.ndarray]:
+    """Return columns that go through, and the answers; a name that both would have is refused."""
+    if taken := [name for name in kept if name in answers or name in others]:
+        raise UserError(f"column {taken[0]!r} cannot go through (--id): the answers have a column of that name")
+    return {**kept, **answers}
+
+
 @dataclass(frozen=True)
 class PredictedRows:
     """A batch of predictions: names of labels ``[N]``, None where the density overflowed, and what goes with them."""
@@ -32,9 +41,7 @@ class PredictedRows:
         own = {"label": self.labels, **shares, "log_density": self.log_density.astype(np.float32)}
         if self.outlier is not None:
             own["outlier"] = self.outlier
-        if taken := [name for name in self.kept if name in own]:
-            raise UserError(f"column {taken[0]!r} cannot go through (--id): predictions have a column of that name")
-        return Table({**self.kept, **own})
+        return Table(with_kept(self.kept, own))
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return them as arrays, the probabilities side by side."""
@@ -43,7 +50,7 @@ class PredictedRows:
         if self.outlier is not None:
             arrays["outlier"] = self.outlier
         kept = {name: values.astype(str) if values.dtype == object else values for name, values in self.kept.items()}
-        return {**arrays, **kept}
+        return with_kept(kept, arrays, ("classes",))
 
 
 def _where_known(names: np.ndarray, known: np.ndarray) -> np.ndarray:

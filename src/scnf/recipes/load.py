@@ -53,9 +53,14 @@ def _validated(source: str, values: dict[str, Any], overrides: Mapping[str, Any]
         _replace(values, key, value)
     try:
         # Strict, and as JSON: a list may stand for a tuple, but "10" is no number and 1.5 no count.
-        return Recipe.model_validate_json(json.dumps(values, default=str), strict=True)
+        return Recipe.model_validate_json(json.dumps(values, default=_plain), strict=True)
     except ValidationError as error:
         raise RecipeError(f"{source}: {_explain(error)}") from error
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of numpy's, or of another library's, as Python's own; all else is told by its text."""
+    return value.item() if getattr(value, "ndim", None) == 0 else str(value)
 
 
 def parse_override(assignment: str) -> tuple[str, Any]:

@@ -227,3 +227,7 @@ class Recipe(_Strict):
     description: str = ""
     model: ModelSpec
     training: TrainingSpec = TrainingSpec()
+
+    def without_words(self) -> "Recipe":
+        """Return it without name and description, on which no fit depends."""
+        return self.model_copy(update={"name": "", "description": ""})

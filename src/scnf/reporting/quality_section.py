@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
-from scnf.evaluation.calibration import Reliability, reliability
 from scnf.evaluation.plots import new_figure, style_axes
 from scnf.evaluation.probes import majority_share
+from scnf.evaluation.reliability import Reliability, reliability
 from scnf.evaluation.themes import Theme
 from scnf.reporting.blocks import Block, Cell, Facts, Figures, Grid, Listing, Section, Text
 from scnf.reporting.judging import Judged, softmax

@@ -2,7 +2,8 @@
 
 ``recipe.toml`` and ``split.json`` are there from the start, ``checkpoint.safetensors`` while training, and
 ``model.safetensors``, ``history.json`` and ``metrics.json`` at the end. Every file appears whole or not at all and
-``metrics.json`` is the last, so a run that was killed at any time can be resumed.
+``metrics.json`` is the last, so a run that was killed at any time can be resumed. ``.lock`` keeps a second session out
+while one is training.
 """
 
 from scnf.runs.folder import CHECKPOINT_FILE, HISTORY_FILE, METRICS_FILE, RECIPE_FILE, SPLIT_FILE

@@ -3,8 +3,12 @@
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from scnf.errors import UserError
 from scnf.recipes import Recipe
@@ -14,6 +18,7 @@ SPLIT_FILE = "split.json"
 CHECKPOINT_FILE = "checkpoint.safetensors"
 HISTORY_FILE = "history.json"
 METRICS_FILE = "metrics.json"
+_LOCK_FILE = ".lock"
 
 
 def refuse_existing(path: Path) -> None:
@@ -34,6 +39,27 @@ def make_folder(path: Path, files: dict[str, str]) -> None:
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+@contextmanager
+def alone_in(path: Path) -> Iterator[None]:
+    """Refuse a folder in which another session is training: the two would write over one another's files."""
+    lock = FileLock(path / _LOCK_FILE)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise UserError(f"another session is training in {path}; let it end first, or choose another folder") from None
+    try:
+        yield
+    finally:
+        remove_lock_file(path)  # while it is held: that of whoever comes next must stay
+        lock.release()
+
+
+def remove_lock_file(path: Path) -> None:
+    """Remove what keeps other sessions out of a folder; Windows does so by itself and refuses it here."""
+    with suppress(PermissionError):
+        (path / _LOCK_FILE).unlink(missing_ok=True)
 
 
 def read_split_file(path: Path) -> dict[str, Any]:
@@ -57,7 +83,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def refuse_other_recipe(path: Path, recipe: Recipe, asked: Recipe) -> None:
     """Refuse to go on with a run by another recipe than its own."""
-    here, there = _flat(asked.model_dump(mode="json")), _flat(recipe.model_dump(mode="json"))
+    here, there = (_flat(one.without_words().model_dump(mode="json")) for one in (asked, recipe))
     for key in {**there, **here}:
         if here.get(key) != there.get(key):
             raise UserError(f"{path} was started with {key} = {there.get(key)!r}, not {here.get(key)!r}")

@@ -26,6 +26,10 @@ from scnf.runs.run import Run, check_fit
 from scnf.tables.schema import GivenKind
 
 _KEY = "files"
+# What a run cannot change when it is resumed.
+_KEPT = (
+    "target", "unlabeled", "ignored", "kinds", "image_size", "image_color", "test_share", "seed", "calibrated"
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ def resume_file_run(path: Path, request: FileRequest) -> Run:
     """Open a run folder to go on with it; other files, or a request for anything else than it holds, are refused."""
     source = stored_source(path)
     source = _with_files(path, source, request)
-    for key in ("target", "unlabeled", "ignored", "kinds", "image_size", "image_color", "test_share", "seed"):
+    for key in _KEPT:
         asked, there = getattr(request, key), getattr(source, key)
         if asked is not None and asked != there:
             raise UserError(f"{path} was started with {key} = {there}, not {asked}")

@@ -13,7 +13,7 @@ from scnf.fitting import FittedModel, OnStage, fit_model
 from scnf.modelfile import MODEL_FILE, TrainedModel
 from scnf.recipes import Recipe
 from scnf.recipes.build import build_model
-from scnf.runs.folder import CHECKPOINT_FILE, HISTORY_FILE, METRICS_FILE, read_json
+from scnf.runs.folder import CHECKPOINT_FILE, HISTORY_FILE, METRICS_FILE, alone_in, read_json, remove_lock_file
 from scnf.tables import TableSchema
 from scnf.training import OnRecord, OnStep, TrainingData
 from scnf.training.check import check_training
@@ -76,8 +76,23 @@ class Run:
         devices: int = 1,
         on_record: OnRecord = lambda record: None,
         on_stage: OnStage = lambda stage: None,
+        on_calibration_step: OnStep = lambda *_: None,
     ) -> dict[str, Any]:
-        """Train from the start or from the last checkpoint, write the results and return the metrics."""
+        """Train from the start or from the last checkpoint, write the results and return the metrics.
+
+        A folder in which another session is training is refused.
+        """
+        with alone_in(self.path):
+            return self._train(
+                on_stage,
+                on_calibration_step,
+                on_step=on_step,
+                on_record=on_record,
+                checkpoint_seconds=checkpoint_seconds,
+                devices=devices,
+            )
+
+    def _train(self, on_stage: OnStage, on_calibration_step: OnStep, **options: Any) -> dict[str, Any]:
         data = self.data
         done = fit_model(
             self.recipe,
@@ -89,12 +104,10 @@ class Run:
             data.told(),
             data.calibrated,
             on_stage,
+            on_calibration_step,
             checkpoint=self.path / CHECKPOINT_FILE,
             resume=True,
-            on_step=on_step,
-            on_record=on_record,
-            checkpoint_seconds=checkpoint_seconds,
-            devices=devices,
+            **options,
         )
         trained, fitted = done.model, done.training
         trained.save(self.path / MODEL_FILE)
@@ -120,6 +133,7 @@ class Run:
         """Remove what a finished run needs no more, and what a kill left half-written."""
         for path in [self.path / CHECKPOINT_FILE, *self.path.glob("*.partial")]:
             path.unlink(missing_ok=True)
+        remove_lock_file(self.path)
 
 
 def _on_hidden_labels(done: FittedModel) -> dict[str, float]:

@@ -90,12 +90,8 @@ class TableEncoder:
         """Return the rows that a flow takes, ``[N, features]`` in float32."""
         return self.encode_with_volume(table, seed).z
 
-    def log_volume(self, table: Table, seed: int | None) -> np.ndarray:
-        """Return log|det ∂z/∂x| of each row in float64, for the z that the same seed gives."""
-        return self.encode_with_volume(table, seed).log_volume
-
     def encode_with_volume(self, table: Table, seed: int | None) -> Encoded:
-        """Return both in one pass."""
+        """Return these rows z, and log|det ∂z/∂x| of each in float64."""
         z = np.empty((len(table), self.features), dtype=np.float32)
         volume, first = np.zeros(len(table)), 0
         for index, (codec, name) in enumerate(zip(self._codecs, self._names_in(table), strict=True)):

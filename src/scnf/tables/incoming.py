@@ -15,14 +15,10 @@ _WHAT = "a 2-D array, a mapping of columns, a pandas or polars DataFrame or a py
 _DATES = "turn it into numbers, such as days since a start, or leave the column out"
 
 
-def columns_of(data: Any, names: list[str] | None) -> tuple[dict[str, np.ndarray], dict[str, str], bool]:
+def columns_of(data: Any) -> tuple[dict[str, np.ndarray], dict[str, str], bool]:
     """Return usable columns, why the others are not, and whether the data have names of their own."""
-    found, pairs = _pairs(data)
-    found = found if names is None else names
-    pairs = list(pairs)
-    if found is not None and len(found) != len(pairs):
-        raise UserError(f"the data have {len(pairs)} columns, but {len(found)} names are given")
-    titles = found if found is not None else [f"x{i}" for i in range(len(pairs))]
+    names, pairs = _pairs(data)
+    titles = names if names is not None else [f"x{i}" for i in range(len(pairs))]
     refuse_same_names(titles)
     columns, unusable = {}, {}
     for title, values in zip(titles, pairs, strict=True):
@@ -30,7 +26,7 @@ def columns_of(data: Any, names: list[str] | None) -> tuple[dict[str, np.ndarray
             columns[title] = _usable(values)
         except UnusableError as error:
             unusable[title] = str(error)
-    return columns, unusable, found is not None
+    return columns, unusable, names is not None
 
 
 def refuse_same_names(names: Iterable[str], source: str = "") -> None:
@@ -43,7 +39,7 @@ def refuse_same_names(names: Iterable[str], source: str = "") -> None:
         seen.add(name)
 
 
-def _pairs(data: Any) -> tuple[list[str] | None, Iterable[Any]]:
+def _pairs(data: Any) -> tuple[list[str] | None, list[Any]]:
     """Return the names, if there are any, and the columns in the form they come in."""
     if isinstance(data, Mapping):
         return list(map(str, data)), [_one_dimension(name, values) for name, values in data.items()]

@@ -1,6 +1,6 @@
 """Named columns of equal length: what files, frames and arrays become before they are encoded."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,16 +45,16 @@ class Table:
             )
 
     @classmethod
-    def of(cls, data: Any, names: Iterable[str] | None = None) -> "Table":
+    def of(cls, data: Any) -> "Table":
         """Return the table of a 2-D array, a mapping of columns, a pandas or polars frame or a pyarrow table.
 
-        ``names`` replaces the names that the data have. A table is returned as it is.
+        A table is returned as it is.
         """
         from scnf.tables.incoming import columns_of  # noqa: PLC0415 (it needs this module)
 
         if isinstance(data, Table):
-            return data if names is None else data.renamed(list(names))
-        columns, unusable, named = columns_of(data, None if names is None else list(map(str, names)))
+            return data
+        columns, unusable, named = columns_of(data)
         return cls(columns, named, unusable)
 
     @property
@@ -84,12 +84,6 @@ class Table:
         unusable = {name: why for name, why in self.unusable.items() if name not in names}
         return replace(self, columns=keep, unusable=unusable)
 
-    def renamed(self, names: list[str]) -> "Table":
-        """Return the same columns under other names."""
-        if len(names) != len(self.columns) or len(set(names)) != len(names):
-            raise UserError(f"{len(self.columns)} columns need as many different names, got {len(names)}")
-        return replace(self, columns=dict(zip(names, self.columns.values(), strict=True)), named=True)
-
     def place(self, name: str, row: int | None = None) -> str:
         """Return how a message points at a column, or at one of its values; rows count from 1."""
         file = f"{self.source}, " if self.source else ""
@@ -107,9 +101,11 @@ class Table:
         import pyarrow as pa  # noqa: PLC0415 (only files need it)
 
         def arrow(values: np.ndarray) -> pa.Array:
+            if values.dtype != object:
+                return pa.array(values, from_pandas=True)
             # Told, since a column of nothing but None has no type of its own.
             kind = pa.bool_() if any(isinstance(value, bool) for value in values) else pa.string()
-            return pa.array(values, kind if values.dtype == object else None, from_pandas=True)
+            return pa.array(values, kind, from_pandas=True)
 
         return pa.table({name: arrow(values) for name, values in self.columns.items()})
 

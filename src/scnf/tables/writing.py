@@ -1,4 +1,4 @@
-"""Tables to files, batch by batch: the file appears when it is complete, and none is overwritten unasked."""
+"""Tables to files, batch by batch: the file appears when it is complete, and none is overwritten."""
 
 import csv
 import io
@@ -35,17 +35,16 @@ class TableWriter:
         [1, 2, 3]
     """
 
-    def __init__(self, path: str | Path, overwrite: bool = False):
+    def __init__(self, path: str | Path):
         self.path = Path(path)
         if self.path.suffix.lower() not in _ENDINGS:
             raise UserError(f"cannot write {self.path}: its name must end in {', '.join(_ENDINGS[:-1])} or .feather")
         if self.path.is_dir():
             raise UserError(f"{self.path} is a folder")
-        if self.path.exists() and not overwrite:
+        if self.path.exists():
             raise UserError(f"{self.path} exists already; choose another name")
         if not self.path.parent.is_dir():
             raise UserError(f"the folder {self.path.parent} does not exist")
-        self._overwrite = overwrite
         self._temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.partial")
         self._schema: pa.Schema | None = None
         self._sink: Any = None
@@ -69,7 +68,7 @@ class TableWriter:
                 self._sink.close()
                 if kind is None:
                     # What came there in the meantime is not ours to replace.
-                    if self.path.exists() and not self._overwrite:
+                    if self.path.exists():
                         raise UserError(f"{self.path} exists already; choose another name")
                     os.replace(self._temporary, self.path)
         finally:

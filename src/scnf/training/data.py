@@ -16,6 +16,8 @@ _LABELS_KEPT = 5  # of each class, whatever else is kept aside
 class TrainingData:
     """Rows to learn from: x ``[N, *shape]``, y ``[N]`` with -1 where hidden, the number of classes, and the number of
     levels if x holds integers to be dequantised.
+
+    Labels of any whole type are kept as int64.
     """
 
     x: Tensor
@@ -24,6 +26,12 @@ class TrainingData:
     levels: int | None = None
 
     def __post_init__(self) -> None:
+        if self.x.dim() < 2 or self.y.dim() != 1 or len(self.x) != len(self.y):
+            shapes = f"x {list(self.x.shape)} and y {list(self.y.shape)}"
+            raise UserError(f"x must hold rows [N, ...] and y a label for each, [N], but they are {shapes}")
+        if self.y.is_floating_point() or self.y.is_complex():
+            raise UserError(f"labels must be whole numbers, but y holds {self.y.dtype}")
+        object.__setattr__(self, "y", self.y.long())  # frozen for others
         finite = torch.isfinite(self.x).flatten(1).all(1)
         if not bool(finite.all()):
             row = int((~finite).nonzero()[0])

@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,7 @@ class _Run:
         self.steps: list[int] = []
         self.history: list[Record] = []
         self.trial: Trial | None = None
+        self.guess: Tensor | None = None
         self.seconds_before = self.cpu_seconds_before = self.cpu_seconds_of_others = 0.0
         self.started, self.cpu_started = time.perf_counter(), time.process_time()
         self.saved = time.perf_counter()
@@ -155,7 +157,8 @@ class _Run:
                 seconds = self._seconds_for_a_restart()
                 if seconds is not None and seconds <= 0 and self.objectives:
                     break
-                self.trial = Trial(self.recipe, self.data, self.seed, len(self.objectives), self.fabric, seconds)
+                restart = len(self.objectives)
+                self.trial = Trial(self.recipe, self.data, self.seed, restart, self.fabric, seconds, self.guess)
             try:
                 self.trial.run(after_step)
                 objective = self.trial.objective()
@@ -183,7 +186,7 @@ class _Run:
         self.objectives.append(objective)
         self.steps.append(trial.step)
         self.history.extend(trial.history)
-        self.trial = None
+        self.trial, self.guess = None, trial.guess
 
     def _seconds_for_a_restart(self) -> float | None:
         """Return an equal share of the time that is left; a restart that ended early leaves more to the others."""
@@ -206,13 +209,14 @@ class _Run:
     def _own_cpu_seconds(self) -> float:
         return time.process_time() - self.cpu_started
 
+    @cached_property
     def _fingerprint(self) -> str:
-        """Return what a checkpoint must agree with: recipe, seed and rows."""
-        data = self.data
-        digest = hashlib.sha256(f"{self.recipe.model_dump_json()} {self.seed} {data.classes} {data.levels}".encode())
+        """What a checkpoint must agree with: model, training, seed and rows."""
+        recipe, data = self.recipe.without_words().model_dump_json(), self.data
+        digest = hashlib.sha256(f"{recipe} {self.seed} {data.classes} {data.levels}".encode())
         for tensor in (data.x, data.y):
             digest.update(f"{tensor.dtype} {tuple(tensor.shape)}".encode())
-            digest.update(tensor.contiguous().numpy().tobytes())
+            digest.update(tensor.contiguous().view(-1).numpy().data)
         return digest.hexdigest()
 
     def save(self) -> None:
@@ -222,7 +226,7 @@ class _Run:
         tensors = {f"best.{name}": value for name, value in self.best.weights.items()}
         seconds, cpu_seconds = self._clocks()
         values: dict[str, Any] = {
-            "fingerprint": self._fingerprint(),
+            "fingerprint": self._fingerprint,
             "objectives": self.objectives,
             "steps": self.steps,
             "best_objective": self.best.objective,
@@ -239,7 +243,7 @@ class _Run:
     def load(self) -> None:
         assert self.checkpoint is not None
         tensors, values = read_tensors(self.checkpoint)
-        if values.get("fingerprint") != self._fingerprint():
+        if values.get("fingerprint") != self._fingerprint:
             raise UserError(f"{self.checkpoint} belongs to another recipe, seed or data set and cannot be resumed")
         self.objectives, self.steps = values["objectives"], values["steps"]
         self.best = _Best(values["best_objective"], _under("best.", tensors))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any, cast
 
@@ -98,7 +98,8 @@ class Trial:
     """A model in training: weights, optimiser, average and position.
 
     Deterministic given the seed and restart, unless ``seconds`` limits its time. Several processes have each the whole
-    of it and take the same steps; each takes its part of every batch.
+    of it and take the same steps; each takes its part of every batch. ``guess`` is that of an earlier restart, which
+    need not be made again.
     """
 
     def __init__(
@@ -109,6 +110,7 @@ class Trial:
         restart: int,
         fabric: Fabric,
         seconds: float | None = None,
+        guess: Tensor | None = None,
     ):
         self.pace = Pace(recipe.training.steps, seconds)
         self.spec, self.restart, self.fabric = recipe.training, restart, fabric
@@ -125,14 +127,16 @@ class Trial:
             self.model.initialize(*start_rows(first, self.spec))
         self.module, self.optimizer = fabric.setup(self.model, make_optimizer(self.model, self.spec))
         self.average = WeightAverage(self.model, self.spec.ema)
-        self.held_out = HeldOut(aside.excerpt(_HELD_OUT_ROWS).continuous(), self.spec) if len(aside.y) else None
+        # Labels are not looked at there, so rows that have one are as good as others.
+        aside = replace(aside, y=torch.full_like(aside.y, -1)).excerpt(_HELD_OUT_ROWS)
+        self.held_out = HeldOut(aside.continuous(), self.spec) if len(aside.y) else None
         self.batches = Batches(data.x, data.y, self.spec, self.seed, data.levels)
         self.step = 0
         self.history: list[Record] = []
         self._sums = [0.0, 0.0, 0.0]
         self._wrong_of_labelled = [0.0, 0.0]
         self._bad_in_a_row = 0
-        self._guess: Tensor | None = None
+        self.guess = guess
 
     @property
     def progress(self) -> float:
@@ -233,10 +237,10 @@ class Trial:
         """Return the log of what the graph guesses of this process's rows, if the recipe wants that."""
         if not self.spec.guess or not self.batches.counts["hidden"]:
             return None
-        if self._guess is None:
+        if self.guess is None:
             # The same in all processes and after a stop, so it is kept nowhere.
-            self._guess = spread_labels(self.data.x, self.data.y, self.data.classes)
-        own = self._guess[self.batches.rows(self.step)][self.rank :: self.processes]
+            self.guess = spread_labels(self.data.x, self.data.y, self.data.classes)
+        own = self.guess[self.batches.rows(self.step)][self.rank :: self.processes]
         return self.fabric.to_device(own.clamp(min=_LEAST_GUESS).log())
 
     def _own_part(self, batch: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, ...]:
