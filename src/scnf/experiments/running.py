@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from scnf.data import load
 from scnf.errors import UserError
+from scnf.evaluation.density import density_quantiles
 from scnf.evaluation.records import write_record
 from scnf.experiments import Options
 from scnf.experiments.curves import Snapshots, curves_of
@@ -69,6 +70,7 @@ def run_fit(task: FitTask, report: Report) -> None:
         more = task.measure(trained, split)
         record = {**record, **more, "metrics": {**record["metrics"], **more.get("metrics", {})}}
     if task.model_path is not None:
+        trained.densities = density_quantiles(trained, split.x_train)
         trained.save(task.model_path)
     write_record(task.record_path, record)
     task.clean()
