@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scnf.evaluation.tables import markdown_table, mean_std
+from scnf.evaluation.tables import markdown_table
 from scnf.experiments.complex_data import STUDY
 from scnf.experiments.rendering import Rendered, write
-from scnf.experiments.summary import study_summary
+from scnf.experiments.summary import metric_cells, study_summary
 from scnf.recipes import Recipe
 
 # Metrics with their column and digits.
@@ -68,8 +68,7 @@ def verdict(summary: dict[str, Any]) -> str:
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    metrics = [mean_std(row[metric]["values"], digits) for metric, (_, digits) in METRICS.items()]
-    return [TITLES.get(row["name"], row["name"]), *metrics, str(row["splits"])]
+    return [TITLES[row["name"]], *metric_cells(row, METRICS), str(row["splits"])]
 
 
 def page(summary: dict[str, Any]) -> str:

@@ -6,10 +6,10 @@ from typing import Any
 
 from scnf.evaluation.image_plots import Curve, run_curves_figure, sample_figure
 from scnf.evaluation.plots import to_png
-from scnf.evaluation.tables import markdown_table, mean_std
+from scnf.evaluation.tables import markdown_table
 from scnf.experiments.mnist import STUDY
 from scnf.experiments.rendering import Rendered, write
-from scnf.experiments.summary import fits_summary, model_of, records_of
+from scnf.experiments.summary import fits_summary, metric_cells, model_of, records_of
 from scnf.recipes import Recipe
 
 METRICS = {"error": ("error, %", 2), "bits_per_dim": ("bits/dim", 3), "ece": ("ECE", 3)}
@@ -45,8 +45,7 @@ def _summary_of(data: str, name: str, records: list[dict[str, Any]]) -> dict[str
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    metrics = [mean_std(row[metric]["values"], digits) for metric, (_, digits) in METRICS.items()]
-    return [row["data"], f"`{row['recipe']}`", *metrics]
+    return [row["data"], f"`{row['recipe']}`", *metric_cells(row, METRICS)]
 
 
 def _short_rows(summary: dict[str, Any]) -> list[list[str]]:

@@ -134,9 +134,9 @@ class FitTask:
 
     def clean(self) -> None:
         """Remove what a finished fit needs no more, and what earlier recipes left behind."""
-        for kind in ("*.checkpoint", "*.partial"):
+        for kind in ("*.checkpoint*", "*.partial"):
             for path in self.record_path.parent.glob(f"{self.record_path.stem}.{kind}"):
-                path.unlink()
+                path.unlink(missing_ok=True)
 
 
 def record_is_of(record: dict[str, Any], recipe: Recipe) -> bool:

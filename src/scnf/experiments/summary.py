@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from scnf.evaluation.records import read_record
+from scnf.evaluation.tables import mean_std
 from scnf.experiments.study import Study, record_is_of
 from scnf.modelfile import TrainedModel, load
 from scnf.recipes import Recipe
@@ -54,6 +55,11 @@ def fits_summary(records: Sequence[dict[str, Any]], metrics: Iterable[str]) -> d
         "splits": len(records),
         **{metric: metric_spread(records, metric) for metric in metrics},
     }
+
+
+def metric_cells(row: Mapping[str, Any], metrics: Mapping[str, tuple[str, int]]) -> list[str]:
+    """Return a row's metrics as cells of a table; for each metric there is its title and its number of digits."""
+    return [mean_std(row[metric]["values"], digits) for metric, (_, digits) in metrics.items()]
 
 
 def study_summary(study: Study, folder: Path, recipes: Mapping[str, Recipe], metrics: Iterable[str]) -> dict[str, Any]:
