@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
 
-from scnf.tables import Table, TableEncoder, TableSchema
+from scnf.tables import Notes, Table, TableEncoder, TableSchema
 from scnf.tables.cells import log_normal
 
 _ROWS = 400
@@ -277,6 +277,15 @@ def test_one_value_and_gaps():
     encoder = TableEncoder.fit(table)
     assert encoder.features == 1
     np.testing.assert_array_equal(encoder.decode(encoder.encode(table, 3)).columns["x"], table.columns["x"])
+
+
+def test_notes_of_a_long_file_do_not_grow_with_it():
+    notes = Notes()
+    for start in range(0, 1000, 10):
+        notes = notes.joined(Notes(unseen={"town": tuple(f"t{i:04d}" for i in range(start, start + 10))}))
+    assert notes.unseen["town"] == tuple(f"t{i:04d}" for i in range(100))
+    assert "t0000, t0001" in notes.sentences()[0]
+    assert notes.sentences()[0].endswith("or more")
 
 
 def test_given_kinds():

@@ -12,6 +12,8 @@ from scnf.tables.inspecting import inspect
 from scnf.tables.schema import GivenKind, TableSchema
 from scnf.tables.table import Table, listed
 
+_MOST_UNSEEN = 100
+
 
 @dataclass(frozen=True)
 class Notes:
@@ -24,7 +26,8 @@ class Notes:
     def joined(self, other: "Notes") -> "Notes":
         """Return what was passed over in two tables."""
         unseen = {
-            name: tuple(sorted({*self.unseen.get(name, ()), *other.unseen.get(name, ())}))
+            # Of a long file not all are kept: there may be a new one in each row.
+            name: tuple(sorted({*self.unseen.get(name, ()), *other.unseen.get(name, ())})[:_MOST_UNSEEN])
             for name in {**self.unseen, **other.unseen}
         }
         extra, changed = (
@@ -34,9 +37,10 @@ class Notes:
 
     def sentences(self) -> list[str]:
         """Return one sentence for each kind of thing that was passed over."""
-        lines = [
-            f"column {name!r} has values that training did not have: {listed(v)}" for name, v in self.unseen.items()
-        ]
+        lines = []
+        for name, values in self.unseen.items():
+            more = ", or more" if len(values) >= _MOST_UNSEEN else ""
+            lines.append(f"column {name!r} has values that training did not have: {listed(values)}{more}")
         if self.extra:
             lines.append(f"columns that the model does not know were ignored: {listed(self.extra)}")
         if self.changed:
