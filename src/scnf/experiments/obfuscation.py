@@ -1,5 +1,6 @@
 """Section 4.4 of the paper, data obfuscation: what probes tell of the label from z_f and from z_h, on held-out rows."""
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -123,9 +124,12 @@ def _probe_given(options: Options, folder: Path, console: Console) -> None:
 
 def _probe_trained(trained: TrainedModel, folder: Path, data_dir: Path | None) -> None:
     split = split_for(trained, data_dir=data_dir)
+    started, cpu_started = time.perf_counter(), time.process_time()
     found = probe(trained, split, data_dir)
-    # The model's own training is told by its own record.
-    record = run_record(NAME, trained.recipe, trained.data, evaluate_on(trained, split), 0.0, seed=split.seed, **found)
+    # The time of the probes: the model's own training is told by its own record.
+    seconds, found["cpu_seconds"] = time.perf_counter() - started, time.process_time() - cpu_started
+    metrics = evaluate_on(trained, split)
+    record = run_record(NAME, trained.recipe, trained.data, metrics, seconds, seed=split.seed, **found)
     write_record(folder / f"{split.name}-{split.seed}.json", record)
 
 
