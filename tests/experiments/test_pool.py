@@ -44,7 +44,7 @@ def test_one_thread_gives_the_threads_back():
 
 
 SCRIPT = """
-import os, sys, time
+import os, signal, sys, time
 from pathlib import Path
 from scnf.experiments.pool import run_tasks
 
@@ -53,6 +53,7 @@ def work(folder, report):
     time.sleep(60)
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # where tests run in the background it is ignored
     list(run_tasks(work, [sys.argv[1]], 1))
 """
 
