@@ -1,6 +1,7 @@
 """A peer: normflows' Glow with the widths of a recipe, trained beside it."""
 
 import importlib.util
+import warnings
 from typing import Any
 
 import torch
@@ -30,7 +31,9 @@ def glow_workload(recipe_name: str, batch_size: int) -> Workload | None:
     data = images(rows=batch_size, labelled=batch_size)
     x = data.continuous()
     torch.manual_seed(0)
-    model = _glow(_steps_after_each_squeeze(f), f.hidden, tuple(x.shape[1:]))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "torch.lu is deprecated")  # that is normflows' affair
+        model = _glow(_steps_after_each_squeeze(f), f.hidden, tuple(x.shape[1:]))
     model.log_prob(x, None)  # normflows takes ActNorm's start from the first batch
     optimizer = torch.optim.Adamax(model.parameters(), lr=1e-4)
 
