@@ -43,9 +43,10 @@ def report(
     [dim]scnf report runs/a --out report.html[/dim]
     """
     from scnf.cli.output import console, print_json
-    from scnf.cli.writing import check_output, whole
+    from scnf.cli.writing import check_output
     from scnf.reporting.opening import Places, open_material
     from scnf.reporting.run_report import make_report
+    from scnf.wholefile import whole
 
     use_threads(threads)
     check_output(out, [".html"])

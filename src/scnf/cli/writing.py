@@ -1,12 +1,11 @@
 """Files that commands write: whole or not at all, never over another one."""
 
-import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scnf.errors import UserError
+from scnf.wholefile import whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,14 +47,3 @@ def write_arrays(
     arrays |= {name: np.array(values) for name, values in (more or {}).items()}
     with whole(path) as temporary, temporary.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
-
-
-@contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """Give a file to write that gets its name only once it is complete."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
