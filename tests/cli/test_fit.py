@@ -1,4 +1,5 @@
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,10 @@ def test_divergence_is_one_sentence_and_keeps_the_checkpoint(folder: Path):
     result = invoke(*fit_options("--out", "run", "--set", "training.learning_rate=1e30", "--set", "training.steps=40"))
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: training diverged")
+    assert result.stderr.rstrip().endswith("the weights before them are kept in run/last-good.safetensors")
+    assert math.isfinite(invoke_json("evaluate", "run/last-good.safetensors", "--data", "moons")["nll"])
+    assert invoke_json("info", "run")["diverged"]
+    assert "run diverged: fit anew" in invoke("info", "run").stdout
     assert (folder / "run" / "checkpoint.safetensors").is_file()
     again = invoke("fit", "--out", "run", "--resume", "--quiet")
     assert again.exit_code == 1

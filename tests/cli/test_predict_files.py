@@ -67,6 +67,9 @@ def test_columns_are_met_by_name(folder: Path, new: list[dict[str, str]], fruit_
     told = invoke_json("predict", fruit_run, "other.csv", "--out", "b.csv")
     assert (folder / "a.csv").read_text() == (folder / "b.csv").read_text()
     assert told["notes"] == ["columns that the model does not know were ignored: price, day"]
+    assert invoke_json("encode", fruit_run, "other.csv", "--out", "z.csv")["notes"] == told["notes"]
+    write_csv(folder / "known.csv", [{**row, "label": "apple"} for row in more])
+    assert f"Note: {told['notes'][0]}" in invoke("evaluate", fruit_run, "known.csv").stderr
 
 
 def test_columns_of_another_type_are_met_where_nothing_is_lost(

@@ -124,6 +124,23 @@ def test_a_run_on_a_named_data_set_and_an_excerpt_of_it(folder: Path, digits_run
     assert "scnf fit --data digits --labels 100 --seed 0" in found["repeat"]
 
 
+def test_other_test_rows_have_their_own_numbers(folder: Path, fruit_run: Path):
+    header, *rows = (fruit_run.parent / "fruit.csv").read_text().splitlines()
+    swapped = {"apple": "pear", "pear": "apple"}
+    named = [row.rsplit(",", 1) for row in rows if row.rsplit(",", 1)[1] in swapped]
+    # More rows than a report looks at, all of them called wrongly.
+    wrong = [f"{values},{swapped[label]}" for values, label in named] * 10
+    (folder / "wrong.csv").write_text("\n".join([header, *wrong]) + "\n")
+    measured = invoke_json("evaluate", fruit_run, "wrong.csv")
+    found = report(folder / "r.html", fruit_run, "--test", "wrong.csv")
+    assert measured["error"] > 50
+    assert json.loads(found["told"])["error"] == pytest.approx(measured["error"], abs=5)
+    assert "on all test rows" not in found["error"]
+    nll = re.search(r"p\(x\) of test rows</dt>\s*<dd>(-?[\d.]+) nats", found["error"])
+    assert nll is not None
+    assert float(nll[1]) == pytest.approx(measured["nll"], abs=0.3)
+
+
 def test_data_that_are_gone_are_missed_and_may_be_named(folder: Path, fruit_run: Path):
     shutil.copytree(fruit_run, folder / "run")
     split = folder / "run" / SPLIT_FILE

@@ -89,7 +89,9 @@ def test_z_h_takes_the_predicted_label_where_none_is_given(fitted):
     [
         (lambda c: c.transform(X, latent="z"), "latent must be 'z_f', 'z_h' or 'all', got 'z'"),
         (lambda c: c.inverse_transform(np.zeros((2, 9))), "z_f has . components, got an array of shape"),
-        (lambda c: c.inverse_transform(c.transform(X, latent="z_h"), latent="z_h"), "y must be given"),
+        (lambda c: c.inverse_transform(c.transform(X, latent="z_h"), latent="z_h"), "y must give that of every row"),
+        (lambda c: c.inverse_transform(c.transform(X, latent="z_h"), Y, latent="z_h"), "y must give that of every row"),
+        (lambda c: c.score(X, np.full(120, -1)), "y has no label to score by: all of its 120 values"),
         (lambda c: c.obfuscate(X, [0]), "y must hold one label for each of 120 rows"),
         (lambda c: c.obfuscate(X, [9] * 120), "unknown label 9"),
         (lambda c: c.predict(np.zeros((2, 2, 2))), "dim 3"),
@@ -141,7 +143,23 @@ def test_pipeline_search_and_validation():
     assert pipeline.fit(X, Y).score(X, TRUTH) > 0.95
     search = GridSearchCV(short(), {"settings": [{"training.steps": 1}, {"training.steps": 3}]}, cv=2)
     assert search.fit(X, TRUTH).best_score_ > 0.9
-    assert cross_val_score(short(), X, TRUTH, cv=2, n_jobs=1).min() > 0.9
+    assert cross_val_score(short(), X, TRUTH, cv=2, n_jobs=2).min() > 0.9
+
+
+def test_rows_without_a_label_do_not_count_in_a_score(fitted):
+    assert fitted.score(X, Y) == fitted.score(X[Y >= 0], Y[Y >= 0]) > 0.9
+    assert fitted.score(X, np.where(Y >= 0, Y, np.nan)) == fitted.score(X, Y)
+    wrong = np.where(np.arange(120) == np.flatnonzero(Y >= 0)[0], (Y + 1) % 3, Y)
+    assert fitted.score(X, wrong) == pytest.approx(11 / 12)
+    assert fitted.score(X, wrong, sample_weight=(wrong == Y).astype(float)) == 1
+    assert cross_val_score(short(), X, Y, cv=2).min() > 0.9
+    search = GridSearchCV(short(), {"settings": [{"training.steps": 1}, {"training.steps": 3}]}, cv=2)
+    assert search.fit(X, Y).best_score_ > 0.9
+
+
+def test_a_label_that_is_not_given_is_taken_as_predicted(fitted):
+    told = np.where(Y >= 0, Y, fitted.predict(X))
+    np.testing.assert_array_equal(fitted.obfuscate(X, Y), fitted.obfuscate(X, told))
 
 
 def test_output_may_be_a_frame(fitted):

@@ -159,7 +159,7 @@ def test_images_of_all_kinds_of_values(dtype, levels, tmp_path):
     [
         (np.full((4, 5, 5), -1.0), "there is -1"),
         (np.full((4, 5, 5), 1.5), "there is 1.5 beside shares"),
-        (np.full((4, 5, 5), np.nan), "there is a NaN or an infinity"),
+        (np.full((4, 5, 5), np.nan), "image 1 has a NaN or an infinity"),
         (np.full((4, 5, 5), 70000), "at most 65536 levels"),
         (np.full((4, 5, 5), "a"), "images hold numbers"),
         (np.zeros((4, 32, 32, 3), dtype=np.uint8), "looks like channels last"),

@@ -1,12 +1,13 @@
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 import scnf
 from scnf.experiments import Options
 from scnf.experiments.mnist import STUDY, run
-from scnf.experiments.mnist_render import render
+from scnf.experiments.mnist_render import AIMS, aims_words, render, verdict
 from scnf.experiments.running import run_fit
 from scnf.experiments.study import Row, plan
 
@@ -44,6 +45,35 @@ def test_records_curves_and_samples_of_every_data_set(tmp_path, study, small_ima
     again = run(replace(options, render_only=True, minutes=None), study)
     assert again["rows"] == summary["rows"]
     assert again["files"] == summary["files"]  # the pictures of samples stay
+
+
+def row(data: str, name: str, error: float, bits: float) -> dict[str, Any]:
+    mean = {"error": {"mean": error}, "bits_per_dim": {"mean": bits}}
+    return {"data": data, "name": name, "recipe": "r", "limit": 20.0, **mean}
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([], "is not recorded yet"),
+        ([row("fashion-mnist", "likelihood", 1.0, 1.0)], "is not recorded yet"),
+        ([row("mnist", "likelihood", 1.904, 1.1454)], "error is reached, its bits/dim are reached"),
+        ([row("mnist", "likelihood", 1.91, 1.0)], "error is not reached, its bits/dim are reached"),
+        ([row("mnist", "likelihood", 1.0, 1.146)], "error is reached, its bits/dim are not reached"),
+        ([row("mnist", "likelihood", 3.0, 2.0)], "3.00 % at 2.000 bits/dim, in 20 minutes of one core"),
+    ],
+)
+def test_the_verdict_says_what_is_reached(rows, words):
+    assert words in verdict({"rows": rows})
+
+
+def test_every_aim_is_told():
+    rows = [row("mnist", "likelihood", 3.0, 1.1), row("mnist", "consistency", 0.9, 1.4)]
+    assert aims_words({"rows": rows}).endswith(
+        "reached: `r` on mnist, bits/dim 1.100 (≤ 1.145); `r` on mnist, error, % 0.90 (≤ 1). "
+        "And not reached: `r` on mnist, error, % 3.00 (≤ 1.9)."
+    )
+    assert AIMS.keys() == {(data, row.name) for data in STUDY.data for row in STUDY.rows}
 
 
 def test_a_model_of_an_older_recipe_is_not_drawn(tmp_path, study, small_images):

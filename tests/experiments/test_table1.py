@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from scnf.experiments import running as running_module
 from scnf.experiments.rendering import outdated
 from scnf.experiments.study import Row
 from scnf.experiments.table1 import OURS, STUDY, run
-from scnf.experiments.table1_render import full_table, rendered, summarize
+from scnf.experiments.table1_render import aims_words, full_table, rendered, summarize
 
 
 def study_of(*rows):
@@ -64,9 +65,22 @@ def test_the_table_shows_what_the_records_say(tmp_path, tiny_recipe):
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(record), encoding="utf-8")
     page = full_table(summarize(tmp_path, recipes))
-    assert "| Glow | GMM | 1,234 | 2.00 ± 1.00 | 1.2 ± 1.2 | 1.10 ± 0.00 | 1.15 ± 0.01 | – | 14.2 ± 9.0 |" in page
+    assert "| Glow | GMM | 1,234 | 2.00 ± 1.00 | 1.2 ± 1.2 | 1.100 ± 0.000 | 1.15 ± 0.01 | – | 14.2 ± 9.0 |" in page
     assert "1 of the 2 cells of the paper that were run are matched" in page
+    assert "; not Glow – GMM on moons, error, % (2.00 against 1.2)." in page
+    assert "`toy` is not recorded yet." in page
     assert "| 0.06 | – | 1.008 | – | 0.02 | – | 0.808 | – |" in page
+
+
+def test_every_aim_is_told():
+    def cell(error: float, nll: float) -> dict[str, Any]:
+        return {"seeds": 1, "error": {"mean": error}, "nll": {"mean": nll}}
+
+    row = {"name": OURS, "cpu_seconds": 30.0, "moons": cell(0.2, 1.0511), "circles": cell(0.21, 0.86)}
+    assert aims_words({"rows": [row]}) == (
+        "Aims for `toy`, in brackets; reached: moons error, % 0.20 (≤ 0.2), circles NLL, nats 0.860 (≤ 0.86), "
+        "core-seconds a fit 30.0 (≤ 30); missed: moons NLL, nats 1.051 (≤ 1.05), circles error, % 0.21 (≤ 0.2)."
+    )
 
 
 def test_a_run_into_another_folder_leaves_the_readme_alone(tmp_path, tiny_recipe, monkeypatch):

@@ -163,7 +163,7 @@ def test_what_cannot_be_learned_from(data, why):
 
 def test_kinds_of_columns_that_are_not_there_or_not_so():
     table = Table.of({"a": [0.5, 1.5]})
-    with pytest.raises(UserError, match="no column 'b'; the columns are a"):
+    with pytest.raises(UserError, match="no column 'b' to set the kind of; it has a"):
         TableEncoder.fit(table, kinds={"b": "number"})
     with pytest.raises(UserError, match=r"column .a., row 1: the value is 0\.5, but"):
         TableEncoder.fit(table, kinds={"a": "integer"})

@@ -48,7 +48,7 @@ def encode(
     [dim]scnf encode runs/a new.csv --latent z_h --out hidden.parquet[/dim]
     """
     from scnf import load
-    from scnf.cli.output import console, print_json
+    from scnf.cli.output import console, print_json, print_notes
     from scnf.cli.row_progress import RowProgress
     from scnf.cli.writing import TABLES, check_output, write_arrays, write_tables
     from scnf.files.new_rows import open_rows
@@ -73,13 +73,17 @@ def encode(
         else:
             columns = (with_kept(batch.kept, {f"z{i}": z[:, i] for i in range(z.shape[1])}) for batch, z in batches)
             write_tables(out, map(Table, columns))
-    told = {"rows": seen["rows"], "latent": latent, "out": str(out)}
+    notes = rows.notes.sentences()
+    print_notes(notes)
+    told = {"rows": seen["rows"], "latent": latent, "out": str(out), "notes": notes}
     if latent == "z_h":
         told |= {"labels_given": seen["given"], "labels_predicted": seen["rows"] - seen["given"]}
     if json:
         print_json(told)
         return
-    console().print(f"{latent} of {seen['rows']:,} rows is in {out}.", soft_wrap=True)
+    console().print(
+        f"The {'latents' if latent == 'all' else latent} of {seen['rows']:,} rows went to {out}.", soft_wrap=True
+    )
     if latent == "z_h":
         console().print(
             f"The label that was taken out was given for {seen['given']:,} rows and predicted for "

@@ -68,12 +68,15 @@ def evaluate(
 
 
 def _on_file(trained: "TrainedModel", file: Path, target: str | None) -> dict[str, Any]:
+    from scnf.cli.output import print_notes
     from scnf.cli.row_progress import RowProgress
     from scnf.files.measuring import measure_rows
     from scnf.files.new_rows import label_column, open_rows
 
+    rows = open_rows(file, trained, (), label_column(file, trained, target))
     with RowProgress() as progress:
-        measured = measure_rows(open_rows(file, trained, (), label_column(file, trained, target)), progress)
+        measured = measure_rows(rows, progress)
+    print_notes(rows.notes.sentences())
     return {**measured, "test_data": file.name}
 
 

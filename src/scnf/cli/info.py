@@ -24,11 +24,7 @@ def info(run: ModelArgument, json: JsonOption = False) -> None:
     from scnf.tables.telling import column_words
 
     if run.is_dir() and (run / RECIPE_FILE).is_file() and not (run / MODEL_FILE).is_file():
-        told: dict[str, Any] = {"model": str(run), "finished": False, "repeat": f"scnf fit --out {run} --resume"}
-        if json:
-            print_json(told)
-        else:
-            console().print(f"{run} is not finished; `{told['repeat']}` goes on with it.", soft_wrap=True)
+        _tell_of_unfinished(run, json)
         return
     trained = load(run)
     metrics = read_json(run / METRICS_FILE) if (run / METRICS_FILE).is_file() else {}
@@ -48,6 +44,23 @@ def info(run: ModelArgument, json: JsonOption = False) -> None:
     if told["repeat"] is not None:
         screen.print("To repeat the run:")
         screen.print(f"  {told['repeat']}", soft_wrap=True)
+
+
+def _tell_of_unfinished(run: Path, json: bool) -> None:
+    from scnf.cli.output import console, print_json
+    from scnf.runs.folder import LAST_GOOD_FILE
+
+    diverged, repeat = (run / LAST_GOOD_FILE).is_file(), f"scnf fit --out {run} --resume"
+    if json:
+        print_json({"model": str(run), "finished": False, "diverged": diverged, "repeat": repeat})
+    elif diverged:
+        console().print(
+            f"{run} diverged: fit anew into another folder with a smaller training.learning_rate. The model before "
+            f"that is {run / LAST_GOOD_FILE}.",
+            soft_wrap=True,
+        )
+    else:
+        console().print(f"{run} is not finished; `{repeat}` goes on with it.", soft_wrap=True)
 
 
 def _told(trained: "TrainedModel", run: Path) -> dict[str, Any]:

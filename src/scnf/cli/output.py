@@ -23,6 +23,12 @@ def print_json(values: Mapping[str, Any]) -> None:
     typer.echo(json.dumps(values, ensure_ascii=False))
 
 
+def print_notes(sentences: Iterable[str]) -> None:
+    """Print what people should know of their rows, on stderr."""
+    for sentence in sentences:
+        typer.echo(f"Note: {sentence}", err=True)
+
+
 def pairs_table(pairs: Mapping[str, Any]) -> "Table":
     """Return a table with one line for each name and value."""
     from rich import box

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from scnf.files.new_rows import NewRows
     from scnf.files.predicting import PredictedRows
     from scnf.modelfile import TrainedModel
-    from scnf.tables import Notes
 
 _USUAL_SHARE = 0.01
 
@@ -49,7 +48,7 @@ def predict(
     [dim]scnf predict runs/a new.csv --out predictions.parquet[/dim]
     """
     from scnf import load
-    from scnf.cli.output import console, print_json, rows_table
+    from scnf.cli.output import console, print_json, print_notes, rows_table
     from scnf.cli.row_progress import RowProgress
     from scnf.cli.writing import check_output
     from scnf.files.new_rows import open_rows
@@ -63,14 +62,14 @@ def predict(
     seen = _Seen(trained.classes)
     with RowProgress() as progress:
         _write(out, trained, seen.counted(predict_rows(rows, lowest), progress, rows))
+    notes = [*rows.notes.sentences(), *seen.sentences()]
     if json:
-        print_json({**seen.told(), "out": str(out), "notes": seen.sentences()})
+        print_json({**seen.told(), "out": str(out), "notes": notes})
     else:
         console().print(rows_table(["label", "rows"], seen.labels.items()))
         unusual = "" if lowest is None else f", {seen.outliers:,} of them outliers"
         console().print(f"{seen.rows:,} predictions are in {out}{unusual}.", soft_wrap=True)
-    for sentence in seen.sentences():
-        typer.echo(f"Note: {sentence}", err=True)
+    print_notes(notes)
 
 
 def _lowest_density(trained: "TrainedModel", share: float | None) -> float | None:
@@ -88,7 +87,6 @@ class _Seen:
     def __init__(self, classes: tuple[str, ...]):
         self.labels: Counter[str] = Counter(dict.fromkeys(classes, 0))
         self.rows = self.outliers = self.unlabelled = 0
-        self.notes: Notes | None = None
 
     def counted(
         self, batches: "Iterator[PredictedRows]", progress: "Callable[[int, int], None]", rows: "NewRows"
@@ -100,7 +98,6 @@ class _Seen:
             self.labels.update(known)
             self.unlabelled += len(batch.names) - len(known)
             self.outliers += 0 if batch.outlier is None else int(batch.outlier.sum())
-            self.notes = batch.notes if self.notes is None else self.notes.joined(batch.notes)
             if rows.rows is not None:
                 progress(self.rows, rows.rows)
             yield batch
@@ -116,13 +113,12 @@ class _Seen:
 
     def sentences(self) -> list[str]:
         """Return what people should know of the rows."""
-        sentences = [] if self.notes is None else self.notes.sentences()
-        if self.unlabelled:
-            sentences.append(
-                f"{self.unlabelled:,} of {self.rows:,} rows have no label: they lie too far from all training rows to "
-                "compute their density"
-            )
-        return sentences
+        if not self.unlabelled:
+            return []
+        return [
+            f"{self.unlabelled:,} of {self.rows:,} rows have no label: they lie too far from all training rows to "
+            "compute their density"
+        ]
 
 
 def _write(out: Path, trained: "TrainedModel", batches: "Iterator[PredictedRows]") -> None:

@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,7 @@ class FitProgress:
         self.last: Record | None = None
         self.updated = -math.inf
         self.printed = 0
+        self.first: tuple[float, float] | None = None  # when a step was first heard of, and how far the run was
 
     def __enter__(self) -> "FitProgress":
         self.bar.start()
@@ -66,7 +68,7 @@ class FitProgress:
         if self.restarts > 1:
             where = f"start {restart + 1}/{self.restarts}  {where}"
         if self.bar.disable:
-            self._print_line(int(done * _PLAIN_LINES), f"{where}  {self._told(loss)}")
+            self._print_line(int(done * _PLAIN_LINES), f"{where}  {self._told(loss)}{self._left(now, done)}")
         elif self.task is None:
             # Steps of an earlier session count as done, not as speed.
             self.task = self.bar.add_task(where, total=total, completed=completed, told=self._told(loss))
@@ -91,6 +93,15 @@ class FitProgress:
         if self.last is not None and self.last.labelled_error is not None:
             told += f", train labels {self.last.labelled_error:.0f} % wrong"
         return told
+
+    def _left(self, now: float, done: float) -> str:
+        """Return the time left, by what was done since the first step of this session."""
+        if self.first is None:
+            self.first = now, done
+        started, at = self.first
+        if not at < done < 1:
+            return ""
+        return f", about {timedelta(seconds=round((now - started) * (1 - done) / (done - at)))} left"
 
     def _print_line(self, part: int, line: str) -> None:
         if part > self.printed:

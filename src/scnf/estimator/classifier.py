@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from scnf.errors import UserError
 from scnf.estimator.fitting import Settings, fit_rows
 from scnf.estimator.inputs import Inputs
-from scnf.estimator.labels import names_of, read_labels
+from scnf.estimator.labels import names_of, read_labels, without_label
 from scnf.estimator.saving import Saved
 from scnf.latents import Latent, check_latent, latents_of
 from scnf.modelfile import TrainedModel, from_bytes
@@ -102,6 +102,15 @@ class SCNFClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type:
         """Return p(y | x) of every class, calibrated, ``[n, K]``."""
         return self._log_posterior(X).exp().numpy()
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows with a label that are told rightly; rows without one do not count."""
+        labels = column_or_1d(y)
+        told = ~without_label(labels, self.unlabeled)
+        if not told.any():
+            raise UserError(f"y has no label to score by: all of its {len(labels)} values are missing or the marker")
+        weights = None if sample_weight is None else np.asarray(sample_weight)[told]
+        return float(np.average(self.predict(X)[told] == labels[told], weights=weights))
+
     def score_samples(self, X: Any) -> np.ndarray:
         """Return log p(x) in the data's own units, ``[n]``: low means unusual.
 
@@ -121,7 +130,7 @@ class SCNFClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type:
     def transform(self, X: Any, y: Any = None, latent: Latent = "z_f") -> np.ndarray:
         """Return latents of rows: z_f, which tells the label; z_h, meant not to; or all that x is, [z_aux | z_f].
 
-        z_h needs to know the label of each row; without y it is the predicted one.
+        z_h needs to know the label of each row; one that y does not give is taken as predicted.
         """
         check_is_fitted(self)
         x = self._inputs.read(self, X)
@@ -139,8 +148,8 @@ class SCNFClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type:
         with torch.no_grad():
             if latent == "z_h":
                 labels = self._codes(y, len(z))
-                if labels is None:
-                    raise UserError("z_h does not tell the label: y must be given")
+                if labels is None or bool((labels < 0).any()):
+                    raise UserError("z_h does not tell the label: y must give that of every row")
                 x = model.reveal(z, labels)
             else:
                 z_aux = (
@@ -152,7 +161,7 @@ class SCNFClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type:
         return self._inputs.like_training(self.model_.in_units_of_data(x.float()))
 
     def obfuscate(self, X: Any, y: Any = None) -> np.ndarray:
-        """Return z_h: what rows are, apart from their label; without y it is taken to be the predicted one."""
+        """Return z_h: what rows are, apart from their label; one that y does not give is taken as predicted."""
         return self.transform(X, y, latent="z_h")
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -208,4 +217,6 @@ class SCNFClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type:
         labels = np.asarray(y)
         if labels.shape != (rows,):
             raise UserError(f"y must hold one label for each of {rows} rows, got shape {labels.shape}")
-        return torch.tensor([self._code(label) for label in labels.tolist()], dtype=torch.int64)
+        hidden = without_label(labels, self.unlabeled)
+        codes = [-1 if gone else self._code(label) for gone, label in zip(hidden, labels.tolist(), strict=True)]
+        return torch.tensor(codes, dtype=torch.int64)

@@ -32,9 +32,8 @@ class ImageFormat:
                 f"images are [n, channels, height, width], but the shape {x.shape} looks like channels last; "
                 "np.moveaxis(X, -1, 1) puts them first"
             )
+        _refuse_infinite(x)
         low, high = float(x.min()), float(x.max())
-        if not np.isfinite([low, high]).all():
-            raise UserError("images must hold finite numbers alone, but there is a NaN or an infinity")
         if low < 0:
             raise UserError(f"images hold shares from 0 to 1 or whole numbers from 0 up, but there is {low:g}")
         whole = x.dtype.kind in "biu" or bool((x == np.floor(x)).all())
@@ -58,8 +57,7 @@ class ImageFormat:
         if tuple(x.shape[1:]) != self.shape:
             raise UserError(f"the model takes images of shape {self.shape}, got {tuple(x.shape[1:])}")
         values = np.rint(x * (self.levels - 1)) if self.shares else x
-        if not np.isfinite(values).all():
-            raise UserError("images must hold finite numbers alone, but there is a NaN or an infinity")
+        _refuse_infinite(values)
         if values.min() < 0 or values.max() >= self.levels or (values != np.floor(values)).any():
             right = "shares from 0 to 1" if self.shares else f"whole numbers from 0 to {self.levels - 1}"
             raise UserError(
@@ -72,3 +70,12 @@ class ImageFormat:
         """Return images as they were given."""
         images = rows.reshape(-1, *self.shape)
         return images / (self.levels - 1) if self.shares else images
+
+
+def _refuse_infinite(x: np.ndarray) -> None:
+    if x.dtype.kind != "f":
+        return
+    finite = np.isfinite(x).reshape(len(x), -1).all(1)
+    if not finite.all():
+        image = int(finite.argmin()) + 1
+        raise UserError(f"images must hold finite numbers alone, but image {image} has a NaN or an infinity")

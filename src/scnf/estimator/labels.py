@@ -26,8 +26,7 @@ def read_labels(y: Any, unlabeled: Any) -> tuple[np.ndarray, np.ndarray]:
         (['a', 'b'], [1, 0, -1])
     """
     y = column_or_1d(y, warn=True)
-    hidden = _is_missing(y)
-    hidden[~hidden] = _is_marker(y[~hidden], unlabeled)
+    hidden = without_label(y, unlabeled)
     if hidden.all():
         raise UserError(
             f"y has no label: all of its {len(y)} values are missing or the marker unlabeled={unlabeled!r}; "
@@ -40,6 +39,13 @@ def read_labels(y: Any, unlabeled: Any) -> tuple[np.ndarray, np.ndarray]:
     codes = np.full(len(y), UNLABELED, dtype=np.int64)
     codes[~hidden] = codes_of_labelled
     return classes, codes
+
+
+def without_label(y: np.ndarray, unlabeled: Any) -> np.ndarray:
+    """Return which values ``[N]`` say that a row has no label: None, NaN and the marker ``unlabeled``."""
+    hidden = _is_missing(y)
+    hidden[~hidden] = _is_marker(y[~hidden], unlabeled)
+    return hidden
 
 
 def _is_missing(y: np.ndarray) -> np.ndarray:

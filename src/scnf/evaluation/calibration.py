@@ -30,11 +30,16 @@ def temperature_for(log_joint: Tensor, accuracy: float) -> float:
     log_joint = log_joint[log_joint.isfinite().all(1)]
     if log_joint.shape[1] < 2 or not len(log_joint):
         return 1.0
+
+    def sure(temperature: float) -> float:
+        return float((log_joint / temperature).softmax(1).amax(1).mean())
+
+    if sure(_LOWEST) <= accuracy:
+        return _LOWEST
     low, high = math.log(_LOWEST), math.log(_HIGHEST)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        sure = float((log_joint / math.exp(middle)).softmax(1).amax(1).mean())
-        low, high = (middle, high) if sure > accuracy else (low, middle)
+        low, high = (middle, high) if sure(math.exp(middle)) > accuracy else (low, middle)
     return math.exp((low + high) / 2)
 
 

@@ -25,14 +25,17 @@ class Batch(NamedTuple):
     x: Any
     kept: dict[str, np.ndarray]
     labels: np.ndarray | None
-    notes: Notes = Notes()
 
 
 class NewRows(ABC):
-    """Rows of a file; ``rows`` is None if only reading all of them would tell how many there are."""
+    """Rows of a file; ``rows`` is None if only reading all of them would tell how many there are.
+
+    ``notes`` tells what was passed over in the rows that have been read.
+    """
 
     def __init__(self, path: Path, trained: TrainedModel):
         self.path, self.trained = path, trained
+        self.notes = Notes()
         self.size = rows_in_a_batch(trained.model.dimensions)
 
     @property
@@ -90,7 +93,8 @@ class _TableRows(NewRows):
             kept = dict(table.select(self.keep).columns) if self.keep else {}
             features = self._features(table)
             if self.trained.table is not None:
-                yield Batch(features, kept, labels, self.trained.encoder.notes(features))
+                self.notes = self.notes.joined(self.trained.encoder.notes(features))
+                yield Batch(features, kept, labels)
             else:
                 yield Batch(_as_array(features, self.trained.row_format), kept, labels)
         if empty:

@@ -8,7 +8,7 @@ import numpy as np
 from scnf.errors import UserError
 from scnf.files.new_rows import NewRows
 from scnf.files.notes import Labels
-from scnf.tables import Notes, Table
+from scnf.tables import Table
 
 
 def with_kept(
@@ -31,7 +31,6 @@ class PredictedRows:
     probabilities: np.ndarray
     log_density: np.ndarray
     outlier: np.ndarray | None
-    notes: Notes
 
     def table(self) -> Table:
         """Return them as columns."""
@@ -83,5 +82,4 @@ def predict_rows(rows: NewRows, lowest: float | None = None) -> Iterator[Predict
             told.probabilities,
             told.log_density,
             outlier,
-            batch.notes,
         )

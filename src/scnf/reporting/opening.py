@@ -21,6 +21,18 @@ from scnf.runs.own import is_file_run, stored_source
 from scnf.runs.repeating import repeat_command
 from scnf.tables import Table
 
+# What a run's metrics tell of its own test rows, and of no others.
+_OF_TEST_ROWS = {
+    "test_rows",
+    "test_labels",
+    "unknown_labels",
+    "error",
+    "nll",
+    "bits_per_dim",
+    "ece",
+    "ece_uncalibrated",
+}
+
 
 @dataclass(frozen=True)
 class Places:
@@ -59,8 +71,13 @@ def open_material(run: Path, places: Places, on_download: Report = tell_nobody) 
             no_test="The model's file does not tell of test rows (--test FILE names some with labels).",
         )
     if places.test is not None:
-        found = replace(found, test=_new_rows("test", found.trained, places.test, places.target), no_test="")
+        test = _new_rows("test", found.trained, places.test, places.target)
+        found = replace(_without_test_metrics(found), test=test, no_test="")
     return found
+
+
+def _without_test_metrics(found: Material) -> Material:
+    return replace(found, metrics={key: value for key, value in found.metrics.items() if key not in _OF_TEST_ROWS})
 
 
 def _with_run_files(found: Material, run: Path, places: Places) -> Material:
@@ -114,6 +131,8 @@ def _with_split(found: Material, places: Places, on_download: Report) -> Materia
         if asked is not None or places.data_dir is not None:
             raise
         return replace(found, no_train=_sentence(error), no_test=_sentence(error))
+    if split.name != found.trained.data.get("name"):
+        found = _without_test_metrics(found)
     return replace(
         found,
         data_name=split.name,

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
+from scnf.evaluation.metrics import bits_per_dim
 from scnf.evaluation.plots import new_figure, style_axes
 from scnf.evaluation.probes import majority_share
 from scnf.evaluation.reliability import Reliability, reliability
@@ -62,11 +63,8 @@ def quality_section(material: Material, test: Judged | None) -> Section:
             f"{metrics['hidden_label_error']:.1f} % of {metrics['hidden_labels']:,} training labels that were hidden "
             "in turn from quick fits; the temperature comes from them"
         )
-    if metrics.get("nll") is not None:
-        bits = metrics.get("bits_per_dim")
-        pairs["−log p(x) of test rows"] = f"{metrics['nll']:.3f} nats" + (
-            "" if bits is None else f" ({bits:.3f} bits per value)"
-        )
+    if (likelihood := _likelihood_words(material, test)) is not None:
+        pairs["−log p(x) of test rows"] = likelihood
     pairs["temperature"] = f"{material.trained.temperature:.3g}" + (
         " (probabilities are as the density gives them)" if material.trained.temperature == 1 else ""
     )
@@ -76,6 +74,17 @@ def quality_section(material: Material, test: Judged | None) -> Section:
     if test is not None and test.excerpt_words and not why_not:
         blocks.append(Text(test.excerpt_words))
     return Section("error", "Error and calibration", "error", blocks)
+
+
+def _likelihood_words(material: Material, test: Judged | None) -> str | None:
+    """Return what the run measured on all its test rows; of others, what is seen in the excerpt."""
+    nll, trained = material.metrics.get("nll"), material.trained
+    if nll is None and test is not None:
+        nll = -float(test.log_density.mean())
+    if nll is None:
+        return None
+    bits = f" ({bits_per_dim(nll, trained.model.dimensions):.3f} bits per value)" if trained.levels is not None else ""
+    return f"{nll:.3f} nats{bits}"
 
 
 def _reliability_pictures(raw: Reliability, calibrated: Reliability, temperature: float) -> Block:

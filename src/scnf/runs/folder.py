@@ -18,6 +18,7 @@ SPLIT_FILE = "split.json"
 CHECKPOINT_FILE = "checkpoint.safetensors"
 HISTORY_FILE = "history.json"
 METRICS_FILE = "metrics.json"
+LAST_GOOD_FILE = "last-good.safetensors"  # a run that diverged leaves this model
 _LOCK_FILE = ".lock"
 
 

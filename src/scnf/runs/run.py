@@ -6,14 +6,22 @@ from typing import Any, Protocol
 
 import torch
 
-from scnf.errors import UserError
+from scnf.errors import DivergedError, UserError
 from scnf.evaluation.records import finite, write_record
 from scnf.evaluation.trained import describe
 from scnf.fitting import FittedModel, OnStage, fit_model
 from scnf.modelfile import MODEL_FILE, TrainedModel
 from scnf.recipes import Recipe
 from scnf.recipes.build import build_model
-from scnf.runs.folder import CHECKPOINT_FILE, HISTORY_FILE, METRICS_FILE, alone_in, read_json, remove_lock_file
+from scnf.runs.folder import (
+    CHECKPOINT_FILE,
+    HISTORY_FILE,
+    LAST_GOOD_FILE,
+    METRICS_FILE,
+    alone_in,
+    read_json,
+    remove_lock_file,
+)
 from scnf.tables import TableSchema
 from scnf.training import OnRecord, OnStep, TrainingData
 from scnf.training.check import check_training
@@ -94,21 +102,24 @@ class Run:
 
     def _train(self, on_stage: OnStage, on_calibration_step: OnStep, **options: Any) -> dict[str, Any]:
         data = self.data
-        done = fit_model(
-            self.recipe,
-            data.training(),
-            data.training_rows(),
-            data.classes,
-            data.seed,
-            data.table,
-            data.told(),
-            data.calibrated,
-            on_stage,
-            on_calibration_step,
-            checkpoint=self.path / CHECKPOINT_FILE,
-            resume=True,
-            **options,
-        )
+        try:
+            done = fit_model(
+                self.recipe,
+                data.training(),
+                data.training_rows(),
+                data.classes,
+                data.seed,
+                data.table,
+                data.told(),
+                data.calibrated,
+                on_stage,
+                on_calibration_step,
+                checkpoint=self.path / CHECKPOINT_FILE,
+                resume=True,
+                **options,
+            )
+        except DivergedError as error:
+            raise DivergedError(f"{error} in {self._keep_last_good(error)}") from error
         trained, fitted = done.model, done.training
         trained.save(self.path / MODEL_FILE)
         write_record(self.path / HISTORY_FILE, finite({"history": [asdict(record) for record in fitted.history]}))
@@ -128,6 +139,12 @@ class Run:
         write_record(self.path / METRICS_FILE, metrics)
         self.clean()
         return metrics
+
+    def _keep_last_good(self, error: DivergedError) -> Path:
+        assert error.model is not None
+        data, path = self.data, self.path / LAST_GOOD_FILE
+        TrainedModel(error.model, self.recipe, data.classes, data.training().levels, data.told(), data.table).save(path)
+        return path
 
     def clean(self) -> None:
         """Remove what a finished run needs no more, and what a kill left half-written."""

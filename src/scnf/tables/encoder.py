@@ -77,7 +77,8 @@ class TableEncoder:
         encoder = cls(inspect(table, kinds or {}))
         if not encoder.features:
             rows = f"{len(table)} row" + "s" * (len(table) != 1)
-            raise UserError(f"there is nothing to learn: in {rows} no column has two different values")
+            file = f"{table.source}: " if table.source else ""
+            raise UserError(f"{file}there is nothing to learn: in {rows} no column has two different values")
         return encoder
 
     @property

@@ -23,7 +23,8 @@ def inspect(table: Table, kinds: Mapping[str, GivenKind]) -> TableSchema:
     for name in table.unusable:
         table.select([name])
     if unknown := [name for name in kinds if name not in table.columns]:
-        raise UserError(f"there is no column {unknown[0]!r}; the columns are {listed(table.names)}")
+        file = f"{table.source}: " if table.source else ""
+        raise UserError(f"{file}there is no column {unknown[0]!r} to set the kind of; it has {listed(table.names)}")
     if not len(table):
         raise UserError(f"{table.source or 'the table'} holds no rows")
     return TableSchema(columns=tuple(_column(table, name, kinds.get(name)) for name in table.names), named=table.named)

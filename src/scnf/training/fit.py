@@ -172,11 +172,13 @@ class _Run:
         # One restart that diverged is no harm while another did not.
         if not any(map(math.isfinite, self.objectives)):
             # A resumed run may have diverged before it was resumed.
-            raise diverged or DivergedError(
+            diverged = diverged or DivergedError(
                 f"training diverged in all {len(self.objectives)} restarts; a smaller training.learning_rate "
                 f"(now {self.recipe.training.learning_rate:g}) or training.clip (now {self.recipe.training.clip:g}) "
-                "would help"
+                "would help; the weights before that are kept"
             )
+            diverged.model = self.result().model
+            raise diverged
 
     def _finish_trial(self, trial: Trial, objective: float) -> None:
         if objective < self.best.objective or not self.best.weights:

@@ -127,6 +127,8 @@ class Trial:
             self.model.initialize(*start_rows(first, self.spec))
         self.module, self.optimizer = fabric.setup(self.model, make_optimizer(self.model, self.spec))
         self.average = WeightAverage(self.model, self.spec.ema)
+        # The average up to the last finite loss: the step after it may be the one that ruins the weights.
+        self._good = [value.clone() for value in self.average.average]
         # Labels are not looked at there, so rows that have one are as good as others.
         aside = replace(aside, y=torch.full_like(aside.y, -1)).excerpt(_HELD_OUT_ROWS)
         self.held_out = HeldOut(aside.continuous(), self.spec) if len(aside.y) else None
@@ -173,6 +175,7 @@ class Trial:
         self.pace.take_time()
         loss_value, norm_value = self._agree(loss, wrong), norm.item()
         if math.isfinite(loss_value) and math.isfinite(norm_value):
+            torch._foreach_copy_(self._good, self.average.average)
             self.optimizer.step()
             self.average.update(self.step)
             self._bad_in_a_row = 0
@@ -258,10 +261,11 @@ class Trial:
     def _skip_bad_step(self, loss: float, norm: float) -> None:
         self._bad_in_a_row += 1
         if self._bad_in_a_row >= _PATIENCE:
+            torch._foreach_copy_(self.average.average, self._good)
             raise DivergedError(
                 f"training diverged: {_PATIENCE} batches in a row up to step {self.step} gave loss {loss} and gradient "
-                f"norm {norm}; the weights of the last good step are kept; a smaller training.learning_rate "
-                f"(now {self.spec.learning_rate:g}) or training.clip (now {self.spec.clip:g}) would help"
+                f"norm {norm}; a smaller training.learning_rate (now {self.spec.learning_rate:g}) or training.clip "
+                f"(now {self.spec.clip:g}) would help; the weights before them are kept"
             )
 
     def _record(self, rate: float, before: float) -> None:
@@ -339,6 +343,7 @@ class Trial:
         )
         for i, average in enumerate(self.average.average):
             average.copy_(tensors[f"average.{i}"])
+            self._good[i].copy_(average)
         slots: dict[int, dict[str, Tensor]] = {}
         indices = {name: index for index, name in enumerate(self._optimized_names())}
         for key, value in tensors.items():
