@@ -4,9 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 import scnf
 from scnf import shipped
+from scnf.cli.main import app
 from tests.cli.conftest import invoke, invoke_json, refusal
 from tests.idx_files import TEST_ROWS
 from tests.small_images import random_images, small_image_model
@@ -22,16 +24,47 @@ def test_a_shipped_name_is_evaluated(small_images: Path):
     assert metrics["bits_per_dim"] == pytest.approx(metrics["nll"] / 784 / np.log(2))
 
 
-@pytest.mark.usefixtures("shelf")
-def test_a_shipped_name_predicts_and_samples():
+# Every command that takes a model, with what else it needs; the report by name is tested with the reports.
+NEEDED = {
+    "evaluate": [],
+    "predict": ["images.npy", "--out", "p.csv"],
+    "sample": ["-n", 2, "--label", "4", "--out", "s.npz"],
+    "encode": ["images.npy", "--latent", "z_h", "--out", "z.npz"],
+    "export": ["--out", "m.pt2"],
+    "info": [],
+    "report": ["--out", "r.html"],
+}
+ROWS_TOLD = {"predict": 3, "sample": 2, "encode": 3}
+
+
+def test_all_commands_that_take_a_model_are_tried():
+    commands = typer.main.get_command(app).commands
+    takes_model = {name for name, command in commands.items() if any(p.name == "run" for p in command.params)}
+    assert takes_model == NEEDED.keys() | {"ship"}
+
+
+@pytest.mark.usefixtures("small_images_found")
+@pytest.mark.parametrize("command", sorted(NEEDED.keys() - {"export", "report"}))
+def test_a_shipped_name_does_what_its_file_does(shelf: Path, command: str):
     np.save("images.npy", random_images())
-    assert invoke_json("predict", "tiny-100", "images.npy", "--out", "p.csv")["rows"] == 3
-    assert invoke_json("sample", "tiny-100", "-n", 2, "--label", "4", "--out", "s.npz")["rows"] == 2
+    by_name = invoke_json(command, "tiny-100", *NEEDED[command])
+    assert by_name.get("rows") == ROWS_TOLD.get(command)
+    if "out" in by_name:
+        Path(by_name["out"]).unlink()
+    by_file = invoke_json(command, shelf / "tiny-100.safetensors", *NEEDED[command])
+    assert {**by_file, "model": None} == {**by_name, "model": None}
+
+
+@pytest.mark.usefixtures("shelf")
+def test_a_shipped_name_is_exported():
+    told = invoke_json("export", "tiny-100", *NEEDED["export"])  # once: it takes seconds
+    assert told["probability"] < 1e-4
+    assert Path("m.pt2").stat().st_size == told["bytes"]
 
 
 @pytest.mark.usefixtures("shelf")
 @pytest.mark.parametrize(
-    "command", [["evaluate"], ["predict", "a.npy", "--out", "p.csv"], ["sample", "--out", "s.csv"]]
+    "command", [[name, *needed] for name, needed in NEEDED.items()], ids=lambda command: command[0]
 )
 def test_an_unknown_name_is_refused_with_the_known_ones(command: list[str]):
     assert "nothing does not exist" in (sentence := refusal(command[0], "nothing", *command[1:]))

@@ -113,14 +113,15 @@ class _TanhField(torch.autograd.Function):
         bias3: Tensor,
         product: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        tanh1 = _add_to_blocks(x @ weight1.T, offset1).tanh_()
-        tanh2 = _add_to_blocks(tanh1 @ weight2.T, offset2).tanh_()
+        # Not weight.T: a loop of torch.export takes no views of what lies outside of it.
+        tanh1 = _add_to_blocks(F.linear(x, weight1), offset1).tanh_()
+        tanh2 = _add_to_blocks(F.linear(tanh1, weight2), offset2).tanh_()
         one = x.new_ones(())
         slope1, slope2 = one.addcmul(tanh1, tanh1, value=-1), one.addcmul(tanh2, tanh2, value=-1)
         summed = slope2 @ product
         ctx.save_for_backward(x, weight1, weight2, weight3, product, tanh1, tanh2, slope1, slope2, summed)
         ctx.contexts = len(offset1)
-        return torch.addmm(bias3, tanh2, weight3.T), (summed * slope1).sum(1)
+        return F.linear(tanh2, weight3, bias3), (summed * slope1).sum(1)
 
     @staticmethod
     @once_differentiable

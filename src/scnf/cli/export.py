@@ -1,4 +1,4 @@
-"""``scnf export``: the classifier in a file that needs no scnf."""
+"""``scnf export``: the classifier, behind the encoding of tables, in a file that runs without scnf."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -29,7 +29,8 @@ def export(
     """Write the classifier to a file for torch.export or ONNX, and check it against the model.
 
     It takes rows as the model does, [bold]x[/bold], and gives [bold]probabilities[/bold] and [bold]log_density[/bold].
-    Images go in as whole numbers; the rows of a table go in encoded (in Python: load(run).encoder.encode).
+    Images go in as whole numbers. A table's columns are not part of it: rows go in encoded, which takes scnf (in
+    Python: load(run).encoder.encode), and the log-density is that of the encoded row.
 
     [dim]scnf export runs/a --out model.onnx[/dim]
     """
@@ -50,7 +51,7 @@ def export(
         return
     console().print(f"The classifier is in {out} ({told['bytes'] / 1e6:.2f} MB).", soft_wrap=True)
     console().print(
-        f"On random rows it differs from the model by {difference.probability:.1g} in probability and "
-        f"{difference.log_density:.1g} in log-density at the most.",
+        f"On rows like the model's samples it differs from the model by {difference.probability:.1g} in probability "
+        f"and {100 * difference.log_density:.1g} % in log-density at the most.",
         soft_wrap=True,
     )
