@@ -8,7 +8,8 @@ from scnf.benchmarks import class_count, glow_peer, speed
 from scnf.benchmarks.memory import peak_memory
 from scnf.benchmarks.roofline import BareLoop, Convolution, convolutions_of
 from scnf.benchmarks.timing import interleaved, median_ratio
-from scnf.benchmarks.workload import workload
+from scnf.benchmarks.workload import LABELLED, ROWS, images, workload
+from scnf.data.batches import Batches
 from scnf.errors import UserError
 from scnf.nets import ConvResNet
 
@@ -78,6 +79,31 @@ def test_training_and_inference_are_tasks(tiny):
     assert work.infer().shape == (4, 10)
 
 
+def test_images_are_bytes_and_as_many_as_mnist_has():
+    data = images(ROWS, LABELLED)
+    assert (data.x.dtype, data.x.shape) == (torch.uint8, (60_000, 1, 28, 28))
+    assert int((data.y >= 0).sum()) == 100
+    assert (data.x == 0).float().mean() == pytest.approx(0.81, abs=0.01)
+
+
+def test_every_batch_that_is_drawn_is_another(tiny):
+    draw = workload(tiny, 4).draw
+    (x, y, weights), (other, _, _) = draw(), draw()
+    assert (x.shape, y.shape, float(weights.sum())) == ((4, 1, 28, 28), (4,), pytest.approx(1))
+    assert not torch.equal(x.mul(256).floor(), other.mul(256).floor())
+
+
+def test_altered_copies_are_drawn_and_trained_on_where_a_recipe_has_them(monkeypatch):
+    work = workload(speed.WITH_COPIES, 16)
+    x, _, _, copies, places = work.draw()
+    assert len(copies) == len(places) == len(x) / 2
+    asked, original = [], Batches.copies
+    monkeypatch.setattr(Batches, "copies", lambda *inputs: asked.append(1) or original(*inputs))
+    work.train()  # progress is 0, and the copies come after it
+    work.train()
+    assert asked == [1]
+
+
 def test_memory_is_that_of_the_process_alone(tiny):
     ballast = torch.ones(300_000_000)  # 1.1 GiB here
     peak = peak_memory(tiny, 2, "inference")
@@ -97,6 +123,10 @@ def test_a_run_writes_record_table_and_plot(tiny, tmp_path, monkeypatch):
     (row,) = record["speed"]
     assert row["train_images_per_second"] > 0
     assert row["infer_percent_of_roofline"] > 0
+    assert row["loader_percent_of_step"] > 0
+    assert record["rows"] == 60_000
+    assert record["copies"]["recipe"] == "mnist-consistency"
+    assert record["copies"]["loader_percent_of_step"] > 0
     assert [entry["classes"] for entry in record["labels"][tiny]] == [1, 10]
     assert said
 

@@ -11,6 +11,7 @@ from scnf.benchmarks.workload import Workload, images
 from scnf.recipes import load_recipe
 from scnf.recipes.schema import MultiscaleSpec
 
+NAME = "normflows Glow"
 MISSING = "normflows is not installed, so its Glow was not measured: install scnf with its extra `bench`"
 
 

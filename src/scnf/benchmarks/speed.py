@@ -9,14 +9,18 @@ from typing import Any
 from scnf.benchmarks import class_count, glow_peer, parallel
 from scnf.benchmarks.memory import peak_memory
 from scnf.benchmarks.roofline import BareLoop, convolutions_of
+from scnf.benchmarks.speed_page import COLUMNS, table_rows, write_pages
 from scnf.benchmarks.timing import interleaved, median_ratio
-from scnf.benchmarks.workload import Workload, workload
+from scnf.benchmarks.workload import ROWS, Workload, workload
 from scnf.errors import UserError
-from scnf.evaluation.plots import to_png
 from scnf.evaluation.records import current_commit, machine, write_record
-from scnf.evaluation.tables import markdown_table
 from scnf.recipes import load_recipe
 from scnf.recipes.schema import MultiscaleSpec
+
+__all__ = ["COLUMNS", "measure", "run", "table_rows"]
+
+# The recipe whose batches are the dearest: half as many altered copies as images come with them.
+WITH_COPIES = "mnist-consistency"
 
 
 @dataclass(frozen=True)
@@ -65,10 +69,13 @@ def run(
         costs[name] = class_count.measure(
             name, effort.class_counts, effort.labels_batch_size, effort.blocks, effort.block_seconds
         )
+    say(f"{WITH_COPIES}: making a batch with altered copies")
     record = {
         "quick": quick,
         "batch_size": effort.batch_size,
+        "rows": ROWS,
         "speed": measured,
+        "copies": {"recipe": WITH_COPIES, "loader_percent_of_step": measure_loader(WITH_COPIES, effort)},
         "labels_batch_size": effort.labels_batch_size,
         "labels": costs,
         "peer_note": None if glow_peer.is_installed() else glow_peer.MISSING,
@@ -76,15 +83,9 @@ def run(
         "commit": current_commit(),
     }
     if out is not None:
-        _write(out, record)
+        write_record(out / "speed.json", record)
+        write_pages(out, record)
     return record
-
-
-def _write(out: Path, record: dict[str, Any]) -> None:
-    write_record(out / "speed.json", record)
-    (out / "speed.md").write_text(_page(record), encoding="utf-8")
-    for name, rows in record["labels"].items():
-        (out / f"labels-{Path(name).stem}.png").write_bytes(to_png(class_count.figure(rows, name)))
 
 
 def measure(recipe_name: str, effort: Effort) -> dict[str, Any]:
@@ -95,7 +96,7 @@ def measure(recipe_name: str, effort: Effort) -> dict[str, Any]:
     size = effort.batch_size
     works = {recipe_name: workload(recipe_name, size)}
     if glow_peer.is_installed() and (peer := glow_peer.glow_workload(recipe_name, size)):
-        works["normflows Glow"] = peer
+        works[glow_peer.NAME] = peer
     loops, tasks = {}, {}
     for name, work in works.items():
         convolutions = convolutions_of(work.model, work.infer)
@@ -123,53 +124,13 @@ def measure(recipe_name: str, effort: Effort) -> dict[str, Any]:
     return {"recipe": recipe_name, **{key: value for key, value in ours.items() if key != "name"}, "peers": peers}
 
 
+def measure_loader(recipe_name: str, effort: Effort) -> float:
+    """Return how much of a step the making of its batch takes, in percent."""
+    work = workload(recipe_name, effort.batch_size)
+    assert work.draw is not None
+    times = interleaved({"train": work.train, "draw": work.draw}, effort.blocks, effort.block_seconds)
+    return 100 * median_ratio(times["draw"], times["train"])
+
+
 def _parameters(work: Workload) -> int:
     return sum(parameter.numel() for parameter in work.model.parameters())
-
-
-COLUMNS = (
-    ("train_images_per_second", "training images/s"),
-    ("train_percent_of_roofline", "% of roofline"),
-    ("infer_images_per_second", "inference images/s"),
-    ("infer_percent_of_roofline", "% of roofline"),
-    ("training_peak_mib", "training MiB"),
-    ("inference_peak_mib", "inference MiB"),
-    ("convolution_mmacs", "convolutions, MMAC/image"),
-    ("loader_percent_of_step", "making a batch, % of a step"),
-    ("two_processes_images_per_second", "training images/s, two processes"),
-    ("two_processes_over_one", "over one process"),
-)
-
-
-def table_rows(record: dict[str, Any]) -> list[list[str]]:
-    """Return one row of text for each recipe and peer."""
-    rows = []
-    for entry in record["speed"]:
-        for name, values in [(entry["recipe"], entry), *((peer["name"], peer) for peer in entry["peers"])]:
-            cells = [values.get(key) for key, _ in COLUMNS]
-            rows.append(
-                [name, *("–" if cell is None else f"{cell:,.2f}" if cell < 10 else f"{cell:,.1f}" for cell in cells)]
-            )
-    return rows
-
-
-def _page(record: dict[str, Any]) -> str:
-    parts = [
-        f"# Speed\n\nBatches of {record['batch_size']} images on {record['machine']['threads']} threads. The roofline "
-        "is a bare loop of the same convolutions, channels last, taking turns with the model.",
-        markdown_table(["recipe", *(title for _, title in COLUMNS)], table_rows(record)),
-    ]
-    if record["quick"]:
-        parts.insert(1, "**A quick run: it shows that everything works, and its numbers mean nothing.**")
-    if record["peer_note"]:
-        parts.append(record["peer_note"] + ".")
-    for name, rows in record["labels"].items():
-        cells = [
-            [f"{row['classes']:,}", *(f"{row[key]:,.1f}" for key in ("log_joint_ms", "all_passes_ms"))] for row in rows
-        ]
-        parts.append(
-            f"## {name}: all labels at once\n\nMilliseconds for {record['labels_batch_size']} images; K passes are K "
-            "times one measured pass with a known label."
-        )
-        parts.append(markdown_table(["classes K", "log_joint", "K passes"], cells, left=0))
-    return "\n\n".join(parts) + "\n"

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
+from scnf.data.batches import Batches
 from scnf.model import SemiConditionalFlow
 from scnf.recipes import load_recipe
 from scnf.recipes.build import build_model
@@ -14,23 +16,29 @@ from scnf.training import TrainingData
 from scnf.training.trial import Trial
 
 SHAPE, CLASSES, LEVELS = (1, 28, 28), 10, 256
+# Batches are drawn from as many images as MNIST has for training, of which the recipes know so few labels.
+ROWS, LABELLED = 60_000, 100
+# More would only take longer to make: no task sees that images come again.
+_DIFFERENT = 1_000
 # Of MNIST's pixels 81 % are 0.
 _BACKGROUND = 0.81
 
 
 def images(rows: int, labelled: int) -> TrainingData:
-    """Return random images with MNIST's shape and share of background, the first ``labelled`` with a label."""
+    """Return random bytes with MNIST's shape and share of background, the first ``labelled`` images with a label."""
     generator = torch.Generator().manual_seed(0)
-    ink = torch.randint(1, LEVELS, (rows, *SHAPE), generator=generator)
-    x = torch.where(torch.rand(ink.shape, generator=generator) < _BACKGROUND, 0, ink)
-    y = torch.arange(rows) % CLASSES
-    return TrainingData(x, torch.where(torch.arange(rows) < labelled, y, -1), CLASSES, LEVELS)
+    shape = (min(rows, _DIFFERENT), *SHAPE)
+    ink = torch.randint(1, LEVELS, shape, generator=generator, dtype=torch.uint8)
+    ink[torch.rand(shape, generator=generator) < _BACKGROUND] = 0
+    number = torch.arange(rows)
+    y = torch.where(number < labelled, number % CLASSES, -1)
+    return TrainingData(ink[number % len(ink)], y, CLASSES, LEVELS)
 
 
 @dataclass(frozen=True)
 class Workload:
     """A model with a batch: ``train`` takes a step of training, ``infer`` computes densities without gradients,
-    ``draw`` makes a batch of training as ``train`` does.
+    ``draw`` makes the next batch of training as ``train`` does, altered copies included.
     """
 
     model: nn.Module
@@ -42,11 +50,30 @@ class Workload:
 
 def workload(recipe_name: str, batch_size: int) -> Workload:
     """Return the work of a recipe on batches of one size; everything else is as in its training."""
-    recipe = load_recipe(recipe_name, {"training.batch_size": batch_size, "training.steps": 1_000_000})
-    data = images(rows=2 * batch_size, labelled=batch_size)
-    trial = Trial(recipe, data, seed=0, restart=0, fabric=Fabric(accelerator="cpu", devices=1))
-    x = data.continuous()[:batch_size]
-    return Workload(trial.model, x, trial.take_step, inference(trial.model, x), lambda: trial.batches(trial.step))
+    settings: dict[str, object] = {"training.batch_size": batch_size, "training.steps": 1_000_000}
+    if load_recipe(recipe_name).training.consistency is not None:
+        settings["training.consistency.start"] = 0.0  # no step is measured without the copies
+    recipe = load_recipe(recipe_name, settings)
+    few, data = images(rows=2 * batch_size, labelled=batch_size), images(ROWS, LABELLED)
+    # Start and graph look at thousands of images, but are no part of a step: few images and no news do as well.
+    guess = torch.full((ROWS, CLASSES), 1 / CLASSES)
+    trial = Trial(recipe, few, seed=0, restart=0, fabric=Fabric(accelerator="cpu", devices=1), guess=guess)
+    # Two, so that neither makes the order of the rows anew because the other is in another epoch.
+    trial.batches, own = (Batches(data.x, data.y, trial.spec, trial.seed, data.levels) for _ in range(2))
+    x = few.continuous()[:batch_size]
+    return Workload(trial.model, x, trial.take_step, inference(trial.model, x), _drawing(own))
+
+
+def _drawing(batches: Batches) -> Callable[[], object]:
+    """Return the making of batch after batch as a task."""
+    steps, consistency = count(), batches.spec.consistency
+
+    def draw() -> tuple[Tensor, ...]:
+        step = next(steps)
+        copies = () if consistency is None else batches.copies(step, consistency)
+        return *batches(step), *copies
+
+    return draw
 
 
 def inference_only(recipe_name: str, batch_size: int) -> Callable[[], object]:
