@@ -82,6 +82,13 @@ def test_images_are_learned_by_their_counts(system):
     assert 16 * 1.88 < -system.score_samples(x_test).mean() < 16 * 1.88 + 4
 
 
+def test_an_autoregressive_flow_of_small_images_is_judged_by_rows_kept_aside():
+    x, y = pictures(40, 0)
+    system = AutoregressiveFlow(steps=5, random_state=0).fit(x, hidden_but(y, 8))
+    assert np.isfinite(system.score_samples(x)).all()
+    assert system.classifier_.history_[-1]["held_out"] is not None
+
+
 def test_images_of_many_levels_have_no_density_under_a_bernoulli_decoder():
     x, y = pictures(20, 0)
     system = M2(steps=1, random_state=0).fit(x.astype(np.uint8), y)

@@ -9,7 +9,8 @@ from scnf.errors import UserError
 from scnf.experiments import Options
 from scnf.experiments.systems import BY_DEFAULT, LABELS, SystemTask, plan, record_is_of, run, run_system
 from scnf.experiments.systems_cost import COMPARED, COUNTS, cost_of
-from scnf.experiments.systems_render import page, render, summarize, verdict
+from scnf.experiments.systems_render import page, render, summarize
+from scnf.experiments.systems_verdict import verdicts
 
 MINUTES = 0.002
 
@@ -84,20 +85,17 @@ def test_the_page_is_made_of_the_records(records, costs):
     assert "cost.png" not in page(summary, [])
 
 
-@pytest.mark.parametrize(
-    ("errors", "words"),
-    [
-        ({("moons", "scnf"): 1.0}, "was not put to the test"),
-        ({("moons", "scnf"): 1.0, ("moons", "m1-m2"): 2.0}, "holds on moons in this time"),
-        (
-            {("moons", "scnf"): 1.0, ("moons", "m1-m2"): 2.0, ("digits", "scnf"): 4.0, ("digits", "m1-m2"): 3.0},
-            "holds on moons and does not hold on digits",
-        ),
-    ],
-)
-def test_one_sentence_tells_whether_the_claim_holds(errors, words):
-    rows = [{"data": data, "system": name, "error": {"mean": mean}} for (data, name), mean in errors.items()]
-    assert words in verdict({"rows": rows})
+def test_the_page_judges_every_claim_and_says_what_the_time_covers(records, costs):
+    summary = render(records / "systems", MINUTES, costs)
+    text = (records / "systems" / "table.md").read_text(encoding="utf-8")
+    told = verdicts(summary, costs)
+    assert len(told) == 3
+    assert all(f"\n- {sentence}\n" in text for sentence in told)
+    assert summary["verdicts"] == [" ".join(told)]
+    assert "0.002 minutes of training by the clock" in text
+    assert "at most" not in text  # a last look comes after the time
+    assert "At K = 1 a step of one flow per class already takes 1.00 times as long" in text
+    assert "At K = 1 a step" not in page(summary, [row for row in costs if row["classes"] > 1])
 
 
 def test_a_study_runs_what_has_no_record_and_keeps_the_time_of_its_records(tmp_path, costs):

@@ -69,7 +69,11 @@ SYSTEMS: dict[str, Entry] = {
     "autoregressive": Entry(
         "autoregressive flow", lambda seconds, seed: AutoregressiveFlow(max_seconds=seconds, random_state=seed)
     ),
-    "label-spreading": Entry("LabelSpreading, k = 20", lambda seconds, seed: SklearnSystem("LabelSpreading, k = 20")),
+    # Which number of neighbours is better depends on the data and on how many labels there are.
+    "label-spreading-7": Entry("LabelSpreading, k = 7", lambda seconds, seed: SklearnSystem("LabelSpreading, k = 7")),
+    "label-spreading-20": Entry(
+        "LabelSpreading, k = 20", lambda seconds, seed: SklearnSystem("LabelSpreading, k = 20")
+    ),
     "self-training": Entry("SelfTraining, SVC", lambda seconds, seed: SklearnSystem("SelfTraining, SVC")),
     "svc": Entry("SVC, labelled rows alone", lambda seconds, seed: SklearnSystem("SVC")),
 }
