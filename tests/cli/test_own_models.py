@@ -186,7 +186,8 @@ def test_people_read_info(fruit_run: Path, moons_run: Path, image_run: Path):
 def test_info_of_a_run_that_is_not_finished(folder: Path, fruit_run: Path):
     shutil.copytree(fruit_run, "run")
     (folder / "run/model.safetensors").unlink()
-    assert invoke_json("info", "run") == {"model": "run", "finished": False, "repeat": "scnf fit --out run --resume"}
+    unfinished = {"model": "run", "finished": False, "diverged": False, "repeat": "scnf fit --out run --resume"}
+    assert invoke_json("info", "run") == unfinished
     assert "is not finished" in invoke("info", "run").stdout
 
 

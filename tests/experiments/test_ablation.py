@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from scnf.evaluation.records import read_record
 from scnf.experiments import Options
 from scnf.experiments.ablation import STUDY, WITHOUT, rows, run
@@ -22,14 +24,38 @@ def test_a_row_is_recorded_and_shown(tmp_path, tiny_image_recipe, small_images, 
     record = read_record(tmp_path / "ablation" / "mnist" / "mnist-0.json")
     page = (tmp_path / "ablation" / "table.md").read_text("utf-8")
     assert f"| `mnist` as it is | {record['metrics']['error']:.2f} |" in page
+    assert "| parameters | steps | CPU seconds |" in page
+    assert f"| {sum(record['steps']):,} | {record['cpu_seconds']:,.0f} |" in page
     assert "not both recorded yet" in summary["verdicts"][0]
 
 
-def test_the_verdict_names_what_matters_most():
-    def row(name, error, bits):
-        return {"name": name, "error": {"mean": error}, "bits_per_dim": {"mean": bits}}
+def row(name, error, bits, splits=3):
+    return {"name": name, "splits": splits, "error": {"mean": error}, "bits_per_dim": {"mean": bits}}
 
-    line = verdict({"rows": [row("mnist", 4.0, 1.2), row("no-graph", 20.0, 1.21), row("adam", 5.0, 1.4)]})
-    assert "error** changes most with “no graph" in line
-    assert "from 4.00 to 20.00" in line
-    assert "“Adam for all, no Muon”, from 1.200 to 1.400" in line
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (
+            [row("mnist", 4.0, 1.2), row("no-graph", 20.0, 1.21), row("adam", 5.0, 1.4)],
+            "**error** changes most with “no graph: equation 1 from the first step on”, up from 4.00 to 20.00; "
+            "**bits/dim** changes most with “Adam for all, no Muon”, up from 1.200 to 1.400.",
+        ),
+        # The largest change, not the largest value.
+        (
+            [row("mnist", 10.0, 1.2), row("no-graph", 4.0, 1.21), row("adam", 11.0, 0.9)],
+            "**error** changes most with “no graph: equation 1 from the first step on”, down from 10.00 to 4.00; "
+            "**bits/dim** changes most with “Adam for all, no Muon”, down from 1.200 to 0.900.",
+        ),
+        ([row("mnist", 4.0, 1.2)], "are not both recorded yet."),
+        ([row("adam", 4.0, 1.2)], "are not both recorded yet."),
+    ],
+)
+def test_the_verdict_names_what_matters_most(rows, words):
+    assert verdict({"rows": rows}).endswith(words)
+
+
+@pytest.mark.parametrize(("splits", "told"), [((3, 3), False), ((3, 1), True), ((1, 3), True), ((1, 1), True)])
+def test_the_verdict_warns_of_one_split(splits, told):
+    rows = [row(name, 4.0 + i, 1.2, n) for i, (name, n) in enumerate(zip(("mnist", "adam"), splits, strict=True))]
+    assert ("one split alone" in verdict({"rows": rows})) == told

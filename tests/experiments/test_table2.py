@@ -8,7 +8,7 @@ from scnf.experiments import Options
 from scnf.experiments import running as running_module
 from scnf.experiments.study import Row
 from scnf.experiments.table2 import STUDY, rows, run
-from scnf.experiments.table2_render import PAPER, full_table, matched_cells, render, summarize
+from scnf.experiments.table2_render import PAPER, full_table, matched_cells, render, summarize, verdict
 
 MINUTES = 0.01
 
@@ -57,6 +57,7 @@ def test_the_table_shows_what_the_records_say(tmp_path, tiny_image_recipe):
             "metrics": {"error": error, "nll": 800.0, "ece": 0.01, "bits_per_dim": 1.1},
             "steps": [1000],
             "minutes": 30.5,
+            "cpu_seconds": 1000.0 * (split + 1),
             "parameters": 1234,
         }
         path = tmp_path / "glow-em" / f"mnist-{split}.json"
@@ -67,9 +68,11 @@ def test_the_table_shows_what_the_records_say(tmp_path, tiny_image_recipe):
     ours = (
         "| SCNF-GLOW | EM-SGD | – | 2.00 ± 1.00 | 1.9 ± 0.0 | 1.100 ± 0.000 | 1.146 ± 0.002 | 0.010 ± 0.000 | 1,234 |"
     )
-    assert f"{ours} 1,000 | 3 |" in page
+    assert f"{ours} 1,000 | 2,000 | 3 |" in page
+    assert "| parameters | steps | CPU seconds | splits |" in page
     assert "| Kingma et al. (2014) | VI | ✓ | – | 3.3 ± 0.1 | – | – |" in page
-    assert "Every fit had 30 minutes of one core." in page
+    assert "Every fit had 30 minutes by the clock" in page
+    assert "minutes by the clock" not in full_table({**summary, "minutes": None})
     assert matched_cells(summary) == (1, 2)
 
 
@@ -78,3 +81,33 @@ def test_without_the_recipe_or_any_record_the_table_has_the_papers_row_alone(tmp
     summary = render(tmp_path, study.known_recipes(1.0))
     assert summary["rows"] == []
     assert [row[0] for row in summary["table"]["rows"]] == ["Kingma et al. (2014)"]
+
+
+@pytest.mark.parametrize(
+    ("glow", "gmm", "words"),
+    [
+        ((2.0, 2.0, 2.0), (3.0, 9.0, 9.0), ("claim holds in 2", "far fewer errors with 3 of 3 objectives", "2.00 %")),
+        ((4.0, 4.0, 4.0), (9.0, 9.0, 9.0), ("claim holds in part", "far fewer errors with 3 of 3 ", "4.00 % at best")),
+        ((3.0, 3.0, 3.0), (4.0, 4.0, 4.0), ("claim holds in part", "makes fewer, not far fewer, errors with 3 of 3 ")),
+        ((4.0, 4.0, 4.0), (5.9, 5.9, 5.9), ("does not hold", "makes fewer, not far fewer, errors with 3 of 3 ")),
+        ((4.0, 4.0, 4.0), (4.0, 3.9, 1.0), ("does not hold", "makes no fewer errors with 3 of 3 objectives")),
+        (
+            (4.0, 5.0, 6.0),
+            (9.0, 6.0, 5.0),
+            (
+                "does not hold",
+                "makes far fewer errors with 1 of 3, fewer, not far fewer, errors with 1 of 3, no fewer errors with 1",
+                "4.00 % at best beside 3.3 %",
+            ),
+        ),
+        ((3.3, 3.3, 3.3), (9.0, 9.0, 9.0), ("claim holds in part",)),  # no fewer than M1 + M2
+        ((2.0,), (9.0,), ("claim holds in 2", "far fewer errors with 1 of 1 objectives")),
+        ((2.0,), (), ("no record of the same objective yet",)),
+    ],
+)
+def test_the_verdict_asks_for_far_fewer_errors_and_fewer_than_m1_m2(glow, gmm, words):
+    ways = ("sgd", "em-clf", "em")
+    named = [(f"glow-{way}", error) for way, error in zip(ways, glow, strict=False)]
+    named += [(f"gmm-{way}", error) for way, error in zip(ways, gmm, strict=False)]
+    line = verdict({"minutes": 2.0, "rows": [{"name": name, "error": {"mean": error}} for name, error in named]})
+    assert all(word in line for word in words), line

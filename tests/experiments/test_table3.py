@@ -7,7 +7,7 @@ from scnf.evaluation.records import read_record
 from scnf.experiments import Options
 from scnf.experiments.rendering import outdated
 from scnf.experiments.table3 import STUDY, rows, run
-from scnf.experiments.table3_render import PAPER, rendered, verdict
+from scnf.experiments.table3_render import PAPER, page, rendered, verdict
 from scnf.recipes.images import image_features
 
 
@@ -28,6 +28,7 @@ def test_errors_and_reconstructions_are_recorded_and_shown(tmp_path, tiny_image_
     assert [row["name"] for row in summary["rows"]] == ["49", "784"]
     record = read_record(tmp_path / "table3" / "784" / "mnist-0.json")
     assert 0 <= record["metrics"]["train_error"] <= 100
+    assert summary["rows"][-1]["cpu_seconds"] == record["cpu_seconds"]
     images = unpack_images(record["images"])
     assert (unpack_images(record["reconstructions"]) == images).mean() > 0.99, "z_f is all there is"
     few = read_record(tmp_path / "table3" / "49" / "mnist-0.json")
@@ -38,20 +39,63 @@ def test_errors_and_reconstructions_are_recorded_and_shown(tmp_path, tiny_image_
 
     text = rendered(folder, study.known_recipes(0.004))
     assert outdated(text, folder) == []
-    page = folder / "table.md"
-    page.write_text(page.read_text(encoding="utf-8").replace("91.1", "91.2"), encoding="utf-8")
-    assert outdated(text, folder) == [page]
+    path = folder / "table.md"
+    path.write_text(path.read_text(encoding="utf-8").replace("91.1", "91.2"), encoding="utf-8")
+    assert outdated(text, folder) == [path]
+
+
+def row(name, test, train):
+    means = {"error": test, "train_error": train, "bits_per_dim": 1.2}
+    return {
+        "name": name,
+        "paper": PAPER.get(name),
+        "splits": 1,
+        "parameters": 1234,
+        "steps": 300.0,
+        "cpu_seconds": 101.4,
+        **{metric: {"mean": mean, "values": [mean]} for metric, mean in means.items()},
+    }
+
+
+SMALL = {"49": (10.0, 9.0), "98": (2.0, 0.0), "196": (2.0, 0.0)}
+COLLAPSED, STANDS, UNTOLD = (50.1, 4.9), (50.0, 4.9), (90.0, 5.0)
 
 
 @pytest.mark.parametrize(
-    ("errors", "words"),
+    ("large", "small", "words"),
     [
-        ({"98": 2.0, "392": 60.0, "784": 90.0}, "The claim holds here"),
-        ({"98": 2.0, "392": 6.0, "784": 90.0}, "holds in part"),
-        ({"98": 2.0, "392": 6.0, "784": 9.0}, "does not hold"),
-        ({"98": 2.0, "784": 90.0}, "Not all sizes"),
+        ((COLLAPSED, COLLAPSED), {}, ("claim holds in 2 minutes a fit", "at most 10.0 %: they serve")),
+        ((COLLAPSED, COLLAPSED), {"49": (10.1, 0.0)}, ("holds in part", "at most 10.1 %: they do not all serve")),
+        (
+            (STANDS, COLLAPSED),
+            {},
+            ("holds in part", "392 components 50.0 % (4.9 %), none;", "50.1 % (4.9 %), a collapse."),
+        ),
+        ((UNTOLD, COLLAPSED), {}, ("holds in part", "392 components 90.0 % (5.0 %), too little time to tell;")),
+        ((STANDS, STANDS), {}, ("does not hold in 2 minutes a fit", "784 components 50.0 % (4.9 %), none.")),
+        ((STANDS, UNTOLD), {}, ("does not hold", "784 components 90.0 % (5.0 %), too little time to tell.")),
+        ((UNTOLD, UNTOLD), {}, ("cannot be judged in 2 minutes a fit", "(5.0 %), too little time to tell;")),
     ],
 )
-def test_the_verdict_is_about_the_large_sizes(errors, words):
-    rows = [{"name": name, "error": {"mean": error}} for name, error in errors.items()]
-    assert words in verdict({"rows": rows})
+def test_a_collapse_is_of_a_model_that_has_learned_its_labelled_images(large, small, words):
+    errors = {**SMALL, **small, **dict(zip(("392", "784"), large, strict=True))}
+    line = verdict({"minutes": 2.0, "rows": [row(name, *of_row) for name, of_row in errors.items()]})
+    assert all(word in line for word in words), line
+
+
+@pytest.mark.parametrize("missing", list(PAPER))
+def test_the_verdict_needs_every_size(missing):
+    rows = [row(name, *COLLAPSED) for name in PAPER if name != missing]
+    assert "Not all sizes" in verdict({"minutes": 2.0, "rows": rows})
+
+
+def test_without_a_limit_no_minutes_are_told():
+    text = page({"minutes": None, "rows": [row(name, *COLLAPSED) for name in PAPER]})
+    assert "holds in part here" in text
+    assert "minutes" not in text
+
+
+def test_the_page_shows_what_the_rows_got_of_the_core():
+    text = page({"minutes": 2.0, "rows": [row("49", 5.0, 0.0)]})
+    assert "| parameters | steps | CPU seconds |" in text
+    assert "| 1,234 | 300 | 101 |" in text

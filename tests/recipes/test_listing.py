@@ -49,6 +49,10 @@ def test_the_network_is_that_of_the_appendix():
 
 def test_the_shapes_are_those_of_the_appendix():
     f, h = listing(build("paper-mnist"))
+    for name, lines in (("f", f), ("h", h)):  # pytest -s shows them
+        print(f"\n{name} of paper-mnist, what leaves each layer")
+        for line in lines:
+            print(f"{line.text:<42}{'×'.join(map(str, line.shape)):>10}")
     shapes = [(1, 28, 28)] * 10 + [(4, 14, 14)] * 7 + [(2, 14, 14)] * 10 + [(8, 7, 7)] * 7 + [(4, 7, 7)] * 16
     assert [line.shape for line in f] == shapes
     assert [line.shape for line in h] == [(196,)] * 12 + [(98,)] * 13

@@ -12,7 +12,7 @@ from torch import distributed
 from scnf.errors import UserError
 from scnf.tensorfile import read_tensors
 from scnf.training import DivergedError, Fitted, TrainingData, devices, fit
-from tests.helpers import blobs, small_recipe
+from tests.helpers import blobs, same_weights, small_recipe
 
 DATA = blobs()
 RECIPE = small_recipe(
@@ -79,6 +79,20 @@ def test_images_of_integers_and_three_processes():
     f = {"kind": "multiscale", "levels": [{"channel": 1, "keep": 2}], "hidden": 4, "split_prior": True}
     recipe = small_recipe(f=f, steps=4)
     check_same(fit(recipe, data, devices=3), fit(recipe, data))
+
+
+def test_muon_and_what_a_graph_guesses_are_shared_as_well():
+    y = torch.arange(40) % 2
+    x = torch.randint(0, 9, (40, 1, 4, 4)) + 8 * y[:, None, None, None]
+    data = TrainingData(x.to(torch.uint8), torch.where(torch.arange(40) < 10, y, -1), 2, levels=17)
+    f = {"kind": "multiscale", "levels": [{"channel": 1, "keep": 2}], "hidden": 4, "net": "glow"}
+    # Of five steps four go by the graph alone, the last by graph and posterior.
+    recipe = small_recipe(f=f, steps=5, batch_size=15, optimizer="muon", guess=0.8)
+    one = fit(recipe, data)
+    check_same(fit(recipe, data, devices=2), one, tolerance=1e-5)
+    for without in ({"guess": 0.0}, {"optimizer": "adam"}):
+        other = small_recipe(f=f, steps=5, batch_size=15, **{"optimizer": "muon", "guess": 0.8, **without})
+        assert not same_weights(fit(other, data).model, one.model)
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1)])

@@ -3,6 +3,7 @@ import math
 import pytest
 import torch
 from lightning_fabric import Fabric
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from scnf.errors import UserError
 from scnf.evaluation.metrics import error_percent
@@ -156,6 +157,16 @@ def test_divergence_is_told_and_the_last_good_weights_are_kept(monkeypatch, tmp_
         fit(small_recipe(steps=60), DATA, checkpoint=checkpoint, resume=True)
 
 
+def test_the_step_that_ruins_the_weights_is_undone():
+    recipe = small_recipe(steps=60, learning_rate=1e30)
+    with pytest.raises(DivergedError) as raised:
+        fit(recipe, DATA)
+    start = Trial(recipe, DATA, 0, 0, Fabric(devices=1, accelerator="cpu")).model
+    assert raised.value.model is not None
+    assert same_weights(raised.value.model, start)
+    assert raised.value.model.log_prob(DATA.x).isfinite().all()
+
+
 def test_a_few_bad_batches_are_passed_over(monkeypatch):
     recipe = small_recipe(steps=19)
     poisoned(monkeypatch, after=2)
@@ -185,8 +196,27 @@ def test_on_step_hears_of_every_step():
     assert fitted.steps == [2, 2]
 
 
-def test_gradients_are_clipped():
-    free, clipped = (
-        fit(small_recipe(steps=1, clip=clip, warmup_steps=0), DATA).history[0].gradient_norm for clip in (1e9, 1e-3)
-    )
-    assert free == clipped > 1e-3  # what is recorded is the norm before clipping
+def norm_at_step_and_in_history(clip: float) -> tuple[float, float]:
+    """Return the norm of the gradients that the optimiser steps by, and the one that is recorded."""
+    seen = []
+
+    def look(optimizer: torch.optim.Optimizer, *_: object) -> None:
+        parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        norms = [parameter.grad.norm() for parameter in parameters if parameter.grad is not None]
+        seen.append(float(torch.stack(norms).norm()))
+
+    hook = register_optimizer_step_pre_hook(look)
+    try:
+        (record,) = fit(small_recipe(steps=1, clip=clip, warmup_steps=0), DATA).history
+    finally:
+        hook.remove()
+    assert len(seen) == 1
+    return seen[0], record.gradient_norm
+
+
+def test_gradients_are_clipped_before_the_optimiser_sees_them():
+    (free, recorded), (clipped, recorded_too) = map(norm_at_step_and_in_history, (1e9, 1e-3))
+    assert free == pytest.approx(recorded, rel=1e-5)
+    assert free > 1.0
+    assert 0.99e-3 < clipped <= 1e-3 * (1 + 1e-6)
+    assert recorded_too == recorded  # what is recorded is the norm before clipping

@@ -7,7 +7,7 @@ from typing import Any
 from scnf.evaluation.tables import markdown_table
 from scnf.experiments.ablation import STUDY
 from scnf.experiments.rendering import Rendered, write
-from scnf.experiments.summary import metric_cells, study_summary
+from scnf.experiments.summary import metric_cells, study_summary, time_limit
 from scnf.recipes import Recipe
 
 METRICS = {"error": ("error, %", 2), "bits_per_dim": ("bits/dim", 3)}
@@ -39,10 +39,14 @@ def verdict(summary: dict[str, Any]) -> str:
         return "The recipe as it is and without an ingredient are not both recorded yet."
     told = []
     for metric, (title, digits) in METRICS.items():
-        name, row = max(rows.items(), key=lambda item: item[1][metric]["mean"])
-        change = f"{whole[metric]['mean']:.{digits}f} to {row[metric]['mean']:.{digits}f}"
-        told.append(f"**{title.split(',')[0]}** changes most with “{TITLES[name]}”, from {change}")
-    return "; ".join(told) + "."
+        before = whole[metric]["mean"]
+        changes = {name: row[metric]["mean"] - before for name, row in rows.items()}
+        name = max(changes, key=lambda name: abs(changes[name]))
+        way = "up" if changes[name] > 0 else "down"
+        change = f"{way} from {before:.{digits}f} to {rows[name][metric]['mean']:.{digits}f}"
+        told.append(f"**{title.split(',')[0]}** changes most with “{TITLES[name]}”, {change}")
+    alone = min(row["splits"] for row in (whole, *rows.values())) == 1
+    return "; ".join(told) + (". There are rows of one split alone: small changes may be chance." if alone else ".")
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
@@ -51,17 +55,21 @@ def _cells(row: dict[str, Any]) -> list[str]:
 
 def page(summary: dict[str, Any]) -> str:
     """Return the page: the table and how it was made."""
-    limit = "" if summary["minutes"] is None else f" Every fit had {summary['minutes']:g} minutes of one core,"
-    rows = [[*_cells(row), f"{row['parameters']:,}", f"{row['steps']:,.0f}"] for row in summary["rows"]]
+    rows = [
+        [*_cells(row), f"{row['parameters']:,}", f"{row['steps']:,.0f}", f"{row['cpu_seconds']:,.0f}"]
+        for row in summary["rows"]
+    ]
     return "\n".join(
         [
             "# What each ingredient brings",
             "",
             f"MNIST with {STUDY.labels} labels, the recipe `mnist` without one ingredient at a time; mean ± standard",
-            f"deviation over the splits.{limit} a small part of what the recipe is made for: it shows",
-            "directions, not what a long run ends at.",
+            "deviation over the splits.",
+            *time_limit(summary),
+            "Such a time is a small part of what the recipe is made for: it shows directions, not what a long run ends",
+            "at.",
             "",
-            markdown_table([*_HEADER, "parameters", "steps"], rows),
+            markdown_table([*_HEADER, "parameters", "steps", "CPU seconds"], rows),
             "",
             verdict(summary),
             "",

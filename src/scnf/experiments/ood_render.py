@@ -14,6 +14,7 @@ from scnf.experiments.ood import NAME
 from scnf.experiments.rendering import Rendered, write
 
 FIGURE = "ood.png"
+_TELLS = 0.6  # an AUROC from which on a score is said to tell images apart
 _HEADER = [
     "model of", "foreign images", "AUROC of log p(x)", "AUROC of typicality", "error, %", "of 90 %", "of 50 %"
 ]  # fmt: skip
@@ -41,14 +42,17 @@ def verdict(summary: dict[str, Any]) -> str:
     parts = []
     for row in summary["rows"]:
         density, typical = row["auroc_density"], row["auroc_typicality"]
-        score = "log p(x)" if density >= typical else "typicality"
+        if max(density, typical) < _TELLS:
+            told = f"neither score tells {row['other']} apart (AUROC {max(density, typical):.3f} at best)"
+        else:
+            score = "log p(x)" if density >= typical else "typicality"
+            told = f"{score} tells {row['other']} apart best (AUROC {max(density, typical):.3f})"
         fooled = f"; log p(x) takes {row['other']} for the more usual" if density < 0.5 else ""
-        fewer = row["error_at_90"] < row["error"]
-        parts.append(
-            f"**{row['data']}**: {score} tells {row['other']} apart best (AUROC {max(density, typical):.3f}){fooled}; "
-            f"leaving out the tenth it is least sure of {'lowers' if fewer else 'does not lower'} the error from "
-            f"{row['error']:.2f} to {row['error_at_90']:.2f} %."
-        )
+        if row["error_at_90"] < row["error"]:
+            effect = f"lowers the error from {row['error']:.2f} to {row['error_at_90']:.2f} %"
+        else:
+            effect = f"does not lower the error ({row['error']:.2f} %, then {row['error_at_90']:.2f} %)"
+        parts.append(f"**{row['data']}**: {told}{fooled}; leaving out the tenth it is least sure of {effect}.")
     return " ".join(parts)
 
 
@@ -72,6 +76,7 @@ def page(summary: dict[str, Any]) -> str:
             "",
             "A model of MNIST sees Fashion-MNIST's test images, and the reverse. The AUROC is how often a score ranks",
             "an image of the model's own kind above a foreign one: 0.5 is chance, and below it the score is fooled.",
+            f"From {_TELLS} on a score is said to tell the two apart.",
             "Typicality is −|log p(x) + H|, with −H the mean log-density of training images: an image that is much too",
             "dense is as unusual as one that is much too rare. The last columns are the errors on all test images and",
             "on those that the model is surest of (by the largest posterior probability).",

@@ -52,6 +52,8 @@ def fits_summary(records: Sequence[dict[str, Any]], metrics: Iterable[str]) -> d
         "parameters": records[0]["parameters"],
         "steps": statistics.fmean(sum(record["steps"]) for record in records),
         "minutes": statistics.fmean(record["minutes"] for record in records),
+        # A limit is of the clock; who shares the core decides how much of it a fit gets.
+        "cpu_seconds": statistics.fmean(record["cpu_seconds"] for record in records),
         "splits": len(records),
         **{metric: metric_spread(records, metric) for metric in metrics},
     }
@@ -72,6 +74,21 @@ def study_summary(study: Study, folder: Path, recipes: Mapping[str, Recipe], met
         "minutes": limits.pop() if len(limits) == 1 else None,
         "rows": [{"name": name, **fits_summary(of_row, metrics)} for name, of_row in records.items() if of_row],
     }
+
+
+def time_limit(summary: dict[str, Any]) -> list[str]:
+    """Return the lines of a page that say what time a fit had; none where it had its steps."""
+    if summary["minutes"] is None:
+        return []
+    return [
+        f"Every fit had {summary['minutes']:g} minutes by the clock, on a core that other work may share. The steps",
+        "and the CPU seconds tell what it got; these are of the whole fit, its start and its end included.",
+    ]
+
+
+def in_time(summary: dict[str, Any]) -> str:
+    """Return in what time a verdict is true."""
+    return "here" if summary["minutes"] is None else f"in {summary['minutes']:g} minutes a fit"
 
 
 def count_matched(pairs: Iterable[tuple[float, float]], digits: int = 2) -> tuple[int, int]:

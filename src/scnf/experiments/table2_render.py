@@ -6,7 +6,7 @@ from typing import Any
 
 from scnf.evaluation.tables import markdown_table, mean_std
 from scnf.experiments.rendering import Rendered, write
-from scnf.experiments.summary import count_matched, fits_summary, records_of
+from scnf.experiments.summary import count_matched, fits_summary, in_time, records_of, time_limit
 from scnf.experiments.table2 import OBJECTIVES, STUDY
 from scnf.recipes import Recipe
 
@@ -22,6 +22,7 @@ PAPER: dict[str, dict[str, tuple[float, float]]] = {
     "gmm-em": {"error": (13.4, 2.8), "bits_per_dim": (1.145, 0.005)},
 }
 KINGMA_ERROR = 3.3
+_FAR_FEWER = 2 / 3  # of the other's errors, or less
 _KINGMA = ["Kingma et al. (2014)", "VI", "✓", "–", f"{KINGMA_ERROR} ± 0.1", "–", "–"]
 _SHORT_HEADER = ["model", "optimisation", "L_clf", "error, %", "paper", "bits/dim", "paper", "splits"]
 
@@ -89,43 +90,47 @@ def verdict(summary: dict[str, Any]) -> str:
     ]
     if not pairs:
         return "Glow and one Gaussian per class have no record of the same objective yet."
-    fewer = sum(glow < gmm for glow, gmm in pairs)
+    far = sum(glow <= _FAR_FEWER * gmm for glow, gmm in pairs)
+    fewer = sum(_FAR_FEWER * gmm < glow < gmm for glow, gmm in pairs)
+    counts = {"far fewer": far, "fewer, not far fewer,": fewer, "no fewer": len(pairs) - far - fewer}
+    told = ", ".join(f"{words} errors with {count} of {len(pairs)}" for words, count in counts.items() if count)
     best = min(glow for glow, _ in pairs)
-    holds = fewer == len(pairs) and best < KINGMA_ERROR
+    halves = (far == len(pairs)) + (best < KINGMA_ERROR)
+    word = ("does not hold", "holds in part", "holds")[halves]
     return (
-        f"**The claim {'holds' if holds else 'does not hold'} in this time**: Glow as h makes fewer errors than one "
-        f"Gaussian per class with {fewer} of {len(pairs)} objectives, and {best:.2f} % at best beside {KINGMA_ERROR} % "
-        "of M1 + M2."
+        f"**The claim {word} {in_time(summary)}**: beside one Gaussian per class Glow as h makes {told} objectives "
+        f"(far fewer: at most two thirds), and {best:.2f} % at best beside {KINGMA_ERROR} % of M1 + M2."
     )
 
 
 def full_table(summary: dict[str, Any]) -> str:
     """Return the page: all rows beside the paper's, and how it was made."""
-    header = [*_SHORT_HEADER[:-1], "ECE", "parameters", "steps", "splits"]
+    header = [*_SHORT_HEADER[:-1], "ECE", "parameters", "steps", "CPU seconds", "splits"]
     rows = [
         [
             *_cells(row),
             mean_std(row["ece"]["values"], 3),
             f"{row['parameters']:,}",
             f"{row['steps']:,.0f}",
+            f"{row['cpu_seconds']:,.0f}",
             str(row["splits"]),
         ]
         for row in summary["rows"]
     ]
     matched, compared = matched_cells(summary)
-    limit = "" if summary["minutes"] is None else f" Every fit had {summary['minutes']:g} minutes of one core."
     return "\n".join(
         [
             "# Table 2: MNIST with 100 labels",
             "",
             f"60,000 training images of which {STUDY.labels} labelled, 10,000 test images; mean ± standard deviation",
-            f"over the splits.{limit} All rows are the recipe `mnist`: GLOW is its own h, GMM one Gaussian per",
-            "class with a full covariance, and L_clf is added with weight 1. Bits/dim are of the exact density of",
-            "uniformly dequantised pixels, all log-determinants counted. As in that recipe the labels of a graph stand",
-            "for the posterior of unlabelled images for most of a run (`training.guess`), which the paper does not",
-            "have: so long SGD and EM-SGD are the same.",
+            "over the splits. All rows are the recipe `mnist`: GLOW is its own h, GMM one Gaussian per class with a",
+            "full covariance, and L_clf is added with weight 1. Bits/dim are of the exact density of uniformly",
+            "dequantised pixels, all log-determinants counted. As in that recipe the labels of a graph stand for the",
+            "posterior of unlabelled images for most of a run (`training.guess`), which the paper does not have: so",
+            "long SGD and EM-SGD are the same.",
+            *time_limit(summary),
             "",
-            markdown_table(header, [[*_KINGMA, "", "", "", ""], *rows], left=3),
+            markdown_table(header, [[*_KINGMA, "", "", "", "", ""], *rows], left=3),
             "",
             verdict(summary),
             "",
