@@ -80,5 +80,25 @@ def test_a_model_of_an_older_recipe_is_not_drawn(tmp_path, study, small_images):
     options = Options(splits=1, out=tmp_path, minutes=0.005, data_dir=small_images, data=["mnist"])
     task = plan(replace(study, rows=study.rows[:1]), options)[0]
     run_fit(task, lambda share: None)
-    assert render(tmp_path / "mnist", study.known_recipes(9.0))["rows"] == []
+    changed = replace(study, rows=(replace(study.rows[0], changes={"training.clip": 3.0}),))
+    assert render(tmp_path / "mnist", changed.known_recipes(0.005))["rows"] == []
     assert not list((tmp_path / "mnist").glob("*.png"))
+
+
+def test_data_sets_may_have_times_of_their_own(tmp_path, study, small_images):
+    study = replace(study, rows=study.rows[:1])
+    options = Options(splits=2, out=tmp_path, minutes=0.005, data_dir=small_images)
+    for task in plan(study, options):
+        run_fit(task, lambda share: None)
+    first_of_mnist = plan(study, replace(options, minutes=0.01, data=["mnist"]))[0]
+    run_fit(first_of_mnist, lambda share: None)
+    # The longer time is wanted of the other split on MNIST, too, and shown alone; Fashion-MNIST keeps its own.
+    tasks = plan(study, replace(options, minutes=None))
+    assert [(task.data, task.seed, task.minutes, task.is_done()) for task in tasks] == [
+        ("mnist", 0, 0.01, True), ("fashion-mnist", 0, 0.005, True),
+        ("mnist", 1, 0.01, False), ("fashion-mnist", 1, 0.005, True),
+    ]  # fmt: skip
+    rows = render(tmp_path / "mnist", study.known_recipes(0.01))["rows"]
+    assert [(row["data"], row["limit"], row["splits"]) for row in rows] == [
+        ("mnist", 0.01, 1), ("fashion-mnist", 0.005, 2),
+    ]  # fmt: skip

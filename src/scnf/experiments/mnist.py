@@ -10,6 +10,7 @@ STUDY = Study(
     labels=100,
     splits=3,
     minutes=150.0,
+    one_time=False,
     models="all",
     curves=True,
 )

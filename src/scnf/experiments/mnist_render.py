@@ -9,6 +9,7 @@ from scnf.evaluation.plots import to_png
 from scnf.evaluation.tables import markdown_table
 from scnf.experiments.mnist import STUDY
 from scnf.experiments.rendering import Rendered, write
+from scnf.experiments.study import minutes_of
 from scnf.experiments.summary import fits_summary, metric_cells, model_of, records_of
 from scnf.recipes import Recipe
 
@@ -30,9 +31,15 @@ Records = dict[str, dict[str, list[dict[str, Any]]]]  # by data set and row
 def _read(folder: Path, recipes: Mapping[str, Recipe]) -> Records:
     records: Records = {data: {} for data in STUDY.data}
     for name, recipe in recipes.items():
-        for record in records_of(folder / name, recipe):
+        for record in records_of(folder / name, recipe, any_time=True):
             records[record["data"]["name"]].setdefault(name, []).append(record)
-    return records
+    return {data: {name: _longest(of_row) for name, of_row in of_data.items()} for data, of_data in records.items()}
+
+
+def _longest(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the records of the longest time: those of a shorter one wait to be replaced."""
+    longest = max(minutes_of(record) or 0.0 for record in records)
+    return [record for record in records if (minutes_of(record) or 0.0) == longest]
 
 
 def summarize(records: Records) -> dict[str, Any]:
@@ -46,7 +53,7 @@ def _summary_of(data: str, name: str, records: list[dict[str, Any]]) -> dict[str
         "data": data,
         "name": name,
         "recipe": records[0]["recipe"]["name"],
-        "limit": records[0]["recipe"]["training"]["max_minutes"],
+        "limit": minutes_of(records[0]),
         **fits_summary(records, METRICS),
     }
 
@@ -142,7 +149,7 @@ def draw(folder: Path, records: Records, recipes: Mapping[str, Recipe]) -> None:
             (folder / f"{data}-curves.png").write_bytes(to_png(run_curves_figure(curves), dpi=110))
         for name in of_data:
             # Models are too large to be kept with the records: on another machine the picture stays as it is.
-            trained = model_of(folder / name / f"{data}-0.safetensors", recipes[name])
+            trained = model_of(folder / name / f"{data}-0.safetensors", recipes[name], any_time=True)
             if trained is not None:
                 (folder / f"{data}-{name}-samples.png").write_bytes(to_png(sample_figure(trained), dpi=110))
 

@@ -35,7 +35,8 @@ class Row:
 class Study:
     """Rows × data sets × splits, and what is kept of each fit besides its record.
 
-    With ``minutes`` every fit has the same time, this much unless another is asked for; without, it has its steps.
+    With ``minutes`` a fit has a time, this much unless another is asked for; without, it has its steps. All fits have
+    the same time if ``one_time`` is set, else those of a row on a data set, and the table shows it.
     ``models`` says which splits' models are kept, ``curves`` whether the test metrics are followed through a run,
     ``measure`` what else is recorded.
     """
@@ -46,12 +47,15 @@ class Study:
     labels: int
     splits: int
     minutes: float | None = None
+    one_time: bool = True
     models: Literal["none", "first", "all"] = "none"
     curves: bool = False
     measure: Measure | None = None
 
-    def budget(self, options: Options) -> float | None:
+    def budget(self, options: Options, row: str | None = None, data: str | None = None) -> float | None:
         """Return the minutes for each fit: those asked for, else those that the records have, else the study's own.
+
+        Which records: all, or of a row on a data set, where those have a time of their own.
 
         Records of another budget are made anew, which nobody should ask for by leaving an option out.
         """
@@ -59,11 +63,15 @@ class Study:
             raise UserError(f"{self.name} has no time limit to set (--minutes): its fits end after a number of steps")
         if options.minutes is not None or self.minutes is None:
             return options.minutes
-        recorded = [minutes for minutes in map(_minutes_of, self._records(options.out)) if minutes is not None]
+        records = [
+            record
+            for each in self.rows
+            if self.one_time or row in (None, each.name)
+            for record in read_records(options.out / self.name / each.name)
+            if self.one_time or data in (None, record["data"]["name"])
+        ]
+        recorded = [minutes for minutes in map(minutes_of, records) if minutes is not None]
         return max(recorded, default=self.minutes)
-
-    def _records(self, out: Path) -> list[dict[str, Any]]:
-        return [record for row in self.rows for record in read_records(out / self.name / row.name)]
 
     def known_recipes(self, minutes: float | None = None) -> dict[str, Recipe]:
         """Return the recipes by the names of their rows, those that cannot be read left out."""
@@ -76,7 +84,8 @@ class Study:
         return recipes
 
 
-def _minutes_of(record: dict[str, Any]) -> float | None:
+def minutes_of(record: dict[str, Any]) -> float | None:
+    """Return the time that a recorded fit had; None if it had its steps."""
     minutes: float | None = record["recipe"]["training"].get("max_minutes")
     return minutes
 
@@ -139,12 +148,17 @@ class FitTask:
                 path.unlink(missing_ok=True)
 
 
-def record_is_of(record: dict[str, Any], recipe: Recipe) -> bool:
-    """Return whether a record's model and training are a recipe's; names and descriptions may differ."""
+def record_is_of(record: dict[str, Any], recipe: Recipe, any_time: bool = False) -> bool:
+    """Return whether a record's model and training are a recipe's.
+
+    Names and descriptions may differ, and so may the time if ``any_time`` is set.
+    """
     try:
         recorded = Recipe.model_validate(record["recipe"])  # fills in keys that are newer than the record
     except ValueError:
         return False
+    if any_time:
+        recorded, recipe = recorded.without_limit(), recipe.without_limit()
     return recorded.without_words() == recipe.without_words()
 
 
@@ -152,12 +166,12 @@ def plan(study: Study, options: Options) -> list[FitTask]:
     """Return all fits that were asked for, seed by seed, so that an early stop leaves all rows with as many seeds."""
     chosen = choose("recipe", [row.name for row in study.rows], options.recipes)
     data = choose("data set", study.data, options.data)
-    minutes = study.budget(options)
-    recipes = {row.name: row.load(minutes) for row in study.rows if row.name in chosen}
+    rows = [row for row in study.rows if row.name in chosen]
+    recipes = {(row.name, name): row.load(study.budget(options, row.name, name)) for row in rows for name in data}
     return [
         FitTask(
             study.name,
-            name,
+            row_name,
             recipe,
             data_name,
             study.labels,
@@ -170,6 +184,5 @@ def plan(study: Study, options: Options) -> list[FitTask]:
             measure=study.measure,
         )
         for seed in range(options.splits or study.splits)
-        for name, recipe in recipes.items()
-        for data_name in data
+        for (row_name, data_name), recipe in recipes.items()
     ]

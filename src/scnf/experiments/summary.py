@@ -12,19 +12,20 @@ from scnf.modelfile import TrainedModel, load
 from scnf.recipes import Recipe
 
 
-def records_of(folder: Path, recipe: Recipe) -> list[dict[str, Any]]:
-    """Return the records in a folder that are of a recipe, in the order of their file names."""
+def records_of(folder: Path, recipe: Recipe, any_time: bool = False) -> list[dict[str, Any]]:
+    """Return the records in a folder that are of a recipe, and of its time or any, in the order of their file names."""
     records = [read_record(path) for path in sorted(folder.glob("*.json"))]
     # Records of an older recipe wait to be replaced; a mean over two recipes would be of neither.
-    return [record for record in records if record_is_of(record, recipe)]
+    return [record for record in records if record_is_of(record, recipe, any_time)]
 
 
-def model_of(path: Path, recipe: Recipe) -> TrainedModel | None:
-    """Return the model in a file if there is one and it is of a recipe."""
+def model_of(path: Path, recipe: Recipe, any_time: bool = False) -> TrainedModel | None:
+    """Return the model in a file if there is one and it is of a recipe, and of its time or any."""
     if not path.is_file():
         return None
     trained = load(path)
-    return trained if record_is_of({"recipe": trained.recipe.model_dump(mode="json")}, recipe) else None
+    record = {"recipe": trained.recipe.model_dump(mode="json")}
+    return trained if record_is_of(record, recipe, any_time) else None
 
 
 def spread(values: Sequence[float]) -> dict[str, Any]:

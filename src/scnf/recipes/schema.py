@@ -231,3 +231,7 @@ class Recipe(_Strict):
     def without_words(self) -> "Recipe":
         """Return it without name and description, on which no fit depends."""
         return self.model_copy(update={"name": "", "description": ""})
+
+    def without_limit(self) -> "Recipe":
+        """Return it without the time that a fit may take."""
+        return self.model_copy(update={"training": self.training.model_copy(update={"max_minutes": None})})
