@@ -67,7 +67,16 @@ def test_images_are_near_if_their_edges_are():
     assert moved < turned / 3
 
 
-@pytest.mark.parametrize("shape", [(1, 28, 28), (3, 16, 40), (1, 65, 33)])
+def test_strokes_of_small_images_are_told_by_their_edges_too():
+    images = torch.zeros(3, 1, 8, 8, dtype=torch.uint8)
+    images[0, :, 1:7, 3] = 16
+    images[1, :, 1:7, 4] = 16
+    images[2, :, 4, 1:7] = 16
+    features = describe_edges(images)
+    assert (features[0] - features[1]).norm() < (features[0] - features[2]).norm() / 1.5
+
+
+@pytest.mark.parametrize("shape", [(1, 28, 28), (3, 16, 40), (1, 65, 33), (1, 8, 8), (3, 4, 5)])
 def test_flat_images_have_no_edges(shape):
     assert not describe_edges(torch.full((2, *shape), 7, dtype=torch.uint8)).any()
 

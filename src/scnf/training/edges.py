@@ -7,7 +7,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 # Of smaller images the pixels themselves say as much.
-SMALLEST_SIDE = 16
+SMALLEST_SIDE = 4
+# Images below so many pixels to a side are enlarged first, so that a cell is smaller than a stroke.
+_LARGE_ENOUGH, _ENLARGED = 16, 4
 _DIRECTIONS = 8
 _SQUARINGS = 4  # the more, the less an edge counts for the directions beside its own
 _CELLS = 8  # about so many to a side, of 4 pixels at least
@@ -25,6 +27,8 @@ def describe_edges(images: Tensor) -> Tensor:
 
 
 def _describe(images: Tensor) -> Tensor:
+    if min(images.shape[2:]) < _LARGE_ENOUGH:
+        images = F.interpolate(images, scale_factor=_ENLARGED, mode="bicubic")
     count, channels, height, width = images.shape
     planes = F.pad(images.reshape(count * channels, 1, height, width), (1, 1, 1, 1), mode="replicate")
     sobel = torch.tensor([[-1.0, 0.0, 1.0], [-2.0, 0.0, 2.0], [-1.0, 0.0, 1.0]])
