@@ -18,8 +18,9 @@ def info(run: ModelArgument, json: JsonOption = False) -> None:
     """
     from scnf import load
     from scnf.cli.output import console, metrics_table, pairs_table, print_json, rows_table
+    from scnf.jsonfile import read_json
     from scnf.modelfile import MODEL_FILE
-    from scnf.runs.folder import METRICS_FILE, RECIPE_FILE, read_json
+    from scnf.runs.folder import METRICS_FILE, RECIPE_FILE
     from scnf.runs.repeating import repeat_command
     from scnf.tables.telling import column_words
 

@@ -13,7 +13,10 @@ import torch
 from pydantic import BaseModel
 
 from scnf.errors import UserError
+from scnf.jsonfile import read_json
 from scnf.wholefile import whole
+
+_REMEDY = "; without it the run is made again"
 
 
 def run_record(
@@ -72,17 +75,12 @@ def write_record(path: Path, record: dict[str, Any]) -> None:
 
 def read_record(path: Path) -> dict[str, Any]:
     """Return the record in a file; what ``run_record`` cannot have made is refused."""
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise UserError(f"{path} is damaged: {error}; without it the run is made again") from error
-    if not isinstance(record, dict):
-        raise UserError(f"{path} is damaged: it holds no JSON object; without it the run is made again")
+    record = read_json(path, _REMEDY)
     for key in ("recipe", "data", "metrics"):
         if not isinstance(record.get(key), dict):
-            raise UserError(f"{path} is damaged: it does not tell the run's {key}; without it the run is made again")
+            raise UserError(f"{path} is damaged: it does not tell the run's {key}{_REMEDY}")
     if not isinstance(record["recipe"].get("training"), dict):
-        raise UserError(f"{path} is damaged: its recipe tells no training; without it the run is made again")
+        raise UserError(f"{path} is damaged: its recipe tells no training{_REMEDY}")
     return record
 
 

@@ -178,9 +178,9 @@ class ConsistencySpec(_Strict):
 class TrainingSpec(_Strict):
     """The objective, how rows are drawn, and the optimiser."""
 
-    # Where a Gaussian h begins: at its labelled rows, at EM's end from there, or from what neighbours in x tell.
+    # Where a Gaussian h begins: at its labelled rows, at EM's end from there, or from what a graph of neighbours tells.
     start: Literal["labels", "em", "graph"] = "labels"
-    # Above 0, labels spread along a graph of neighbours in x tell how likely the classes of every other row are before
+    # Above 0, labels spread along a graph of neighbours tell how likely the classes of every other row are before
     # it is looked at; for so much of the run they stand in for its posterior, too.
     guess: Share = 0.0
     objective: Literal["sgd", "em"] = "sgd"  # equation 1 directly, or by EM with one step on M (Appendix B)

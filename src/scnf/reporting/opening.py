@@ -14,9 +14,10 @@ from scnf.files.data import FileData, Rows, read_files
 from scnf.files.new_rows import label_column, open_rows
 from scnf.files.notes import Labels
 from scnf.files.source import FileMark
+from scnf.jsonfile import read_json
 from scnf.modelfile import MODEL_FILE, TrainedModel, load
 from scnf.reporting.material import Material, RowSet, numbered
-from scnf.runs.folder import HISTORY_FILE, METRICS_FILE, RECIPE_FILE, SPLIT_FILE, read_json
+from scnf.runs.folder import HISTORY_FILE, METRICS_FILE, RECIPE_FILE, SPLIT_FILE
 from scnf.runs.own import is_file_run, stored_source
 from scnf.runs.repeating import repeat_command
 from scnf.tables import Table

@@ -1,6 +1,5 @@
 """The files of a run folder, and how they get there."""
 
-import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from scnf.errors import UserError
+from scnf.jsonfile import read_json
 from scnf.recipes import Recipe
 
 RECIPE_FILE = "recipe.toml"
@@ -69,17 +69,6 @@ def read_split_file(path: Path) -> dict[str, Any]:
         if not (path / name).is_file():
             raise UserError(f"{path} is no run folder: it holds no {name}")
     return read_json(path / SPLIT_FILE)
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file."""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise UserError(f"{path} is damaged: {error}") from error
-    if not isinstance(values, dict):
-        raise UserError(f"{path} is damaged: it holds no JSON object")
-    return values
 
 
 def refuse_other_recipe(path: Path, recipe: Recipe, asked: Recipe) -> None:

@@ -10,6 +10,7 @@ from scnf.errors import DivergedError, UserError
 from scnf.evaluation.records import finite, write_record
 from scnf.evaluation.trained import describe
 from scnf.fitting import FittedModel, OnStage, fit_model
+from scnf.jsonfile import read_json
 from scnf.modelfile import MODEL_FILE, TrainedModel
 from scnf.recipes import Recipe
 from scnf.recipes.build import build_model
@@ -19,7 +20,6 @@ from scnf.runs.folder import (
     LAST_GOOD_FILE,
     METRICS_FILE,
     alone_in,
-    read_json,
     remove_lock_file,
 )
 from scnf.tables import TableSchema
