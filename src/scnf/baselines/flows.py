@@ -160,8 +160,6 @@ class FlowGMM(FlowSystem):
         return changes
 
 
-# Our f is slow and our h fast. Where h is all there is, a rate between suits.
-_ONE_RATE: dict[Kind, dict[str, Any]] = {"toy": {"training.learning_rate": 0.009, "training.h_rate": 1.0}}
 # Means so far apart hold on to whatever comes near them first: the labels must lead, and for long.
 _FLOWGMM_TRAINING: dict[Kind, dict[str, Any]] = {
     "toy": {
@@ -169,7 +167,6 @@ _FLOWGMM_TRAINING: dict[Kind, dict[str, Any]] = {
         "training.steps": 1000,
         "training.noise": 0.08,
         "training.learning_rate": 0.008,
-        "training.h_rate": 1.0,
         "training.weight_decay": 0.02,
     },
     "digits": {
@@ -195,7 +192,6 @@ class OneFlowPerClass(FlowSystem):
             "model.z_f": None,
             "model.f": {"kind": "none"},
             "model.h": {"kind": "flow-per-class", "flow": {**own, "blocks": 2}},
-            **_ONE_RATE.get(kind, {}),
         }
 
 
@@ -214,7 +210,7 @@ class AutoregressiveFlow(FlowSystem):
             h["map"] = "spline"
         if kind == "mnist":
             return {"model.f": _PIXELS_ALONE, "model.h": h}
-        training = _AUTOREGRESSIVE_DIGITS if kind == "digits" else _ONE_RATE[kind]
+        training = _AUTOREGRESSIVE_DIGITS if kind == "digits" else {}
         return {"model.z_f": None, "model.f": {"kind": "none"}, "model.h": h, **training}
 
 
