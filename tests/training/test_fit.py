@@ -10,7 +10,8 @@ from scnf.evaluation.metrics import error_percent
 from scnf.tensorfile import read_tensors
 from scnf.training import DivergedError, TrainingData, fit
 from scnf.training import trial as trial_module
-from scnf.training.trial import Trial
+from scnf.training.schedule import clutter_level
+from scnf.training.trial import Trial, training_objective
 from tests.helpers import blobs, same_weights, small_recipe
 
 DATA = blobs()
@@ -44,6 +45,28 @@ def test_training_learns():
     assert error_percent(fitted.model.log_joint(DATA.x), truth) < 10
     assert not fitted.model.training
     assert fitted.parameters == sum(p.numel() for p in fitted.model.parameters())
+
+
+def test_rows_beyond_clutter_wait_until_it_falls():
+    """Rows far from all labels pull at nothing at first, and are learned like the rest in the end."""
+    far = torch.cat([DATA.x, torch.tensor([[40.0, 0.0]]).repeat(20, 1)])
+    data = TrainingData(far, torch.cat([DATA.y, torch.full((20,), -1)]), 2)
+    moved = {}
+    for clutter in (None, 20.0):
+        trial = Trial(small_recipe(clutter=clutter, steps=2), data, 0, 0, Fabric(accelerator="cpu", devices=1))
+        x, y, weights = trial.batches(0)
+        x = x.requires_grad_()
+        level = trial._of_a_gaussian + clutter_level(trial.spec, 0.0)
+        loss = training_objective(trial.model(x), y, weights, trial.spec, log_clutter=level)
+        hidden = (y < 0) & (x[:, 0] > 30)
+        moved[clutter] = torch.autograd.grad(loss, x)[0][hidden].abs().sum()
+    assert moved[20.0] < 1e-3 * moved[None]
+    assert math.isfinite(fit(small_recipe(clutter=1.0), data).objectives[0])
+
+
+def test_clutter_is_measured_against_a_gaussian():
+    x = torch.randn(50_000, 2, generator=torch.Generator().manual_seed(0)) * torch.tensor([2.0, 0.5])
+    assert trial_module._gaussian_log_density(x) == pytest.approx(-math.log(2 * math.pi * math.e), abs=0.02)
 
 
 @pytest.mark.parametrize("labelled", [0, 60])

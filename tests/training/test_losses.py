@@ -6,6 +6,7 @@ import torch
 from scnf.recipes import TrainingSpec
 from scnf.recipes.build import build_model
 from scnf.training import classification_loss, consistency_loss, em_nll, marginal_nll
+from scnf.training.losses import log_responsibilities
 from scnf.training.trial import training_objective
 from tests.helpers import randomize, small_recipe
 
@@ -15,6 +16,15 @@ Y = torch.tensor([0, -1, 1])
 
 def test_marginal_nll_is_exact():
     assert marginal_nll(LOG_JOINT, Y).exp().tolist() == pytest.approx([10, 2.5, 5])
+
+
+def test_clutter_adds_its_density_to_hidden_rows_alone():
+    assert marginal_nll(LOG_JOINT, Y, math.log(0.6)).exp().tolist() == pytest.approx([10, 1, 5])
+
+
+def test_responsibilities_and_clutter_add_up_to_one():
+    assert log_responsibilities(LOG_JOINT).exp().sum(1).tolist() == pytest.approx([1, 1, 1])
+    assert log_responsibilities(LOG_JOINT, math.log(0.6)).exp()[0].tolist() == pytest.approx([0.1, 0.3])
 
 
 def test_em_nll_is_exact():
@@ -65,13 +75,15 @@ def test_values_far_below_the_smallest_float_stay_finite():
     ],
     ids=["coupling", "spline-gaussian", "ffjord"],
 )
-def test_fishers_identity(f, h):
-    """At the current weights the gradient of EM's surrogate is that of the marginal likelihood."""
+@pytest.mark.parametrize("log_clutter", [-math.inf, -3.0])
+def test_fishers_identity(f, h, log_clutter):
+    """At the current weights the gradient of EM's surrogate is that of the marginal likelihood, with clutter too."""
     model = randomize(build_model(small_recipe(f=f, h=h).model, (3,), classes=4)).double()
     x, y = torch.randn(20, 3).double(), torch.tensor([0, 1, 2, 3, *[-1] * 16])
     gradients = []
     for name in ("sgd", "em"):
-        loss = training_objective(model(x), y, torch.full((20,), 1 / 20).double(), TrainingSpec(objective=name))
+        spec, weights = TrainingSpec(objective=name), torch.full((20,), 1 / 20).double()
+        loss = training_objective(model(x), y, weights, spec, log_clutter=log_clutter)
         gradients.append(torch.autograd.grad(loss, list(model.parameters())))
     for (name, _), direct, surrogate in zip(model.named_parameters(), *gradients, strict=True):
         assert direct.abs().sum() > 0, name

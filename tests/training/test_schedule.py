@@ -1,5 +1,6 @@
 """The schedule follows the steps or, where time is limited, the clock."""
 
+import math
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from scnf.recipes.schema import ConsistencySpec
 from scnf.tensorfile import read_tensors
 from scnf.training import Fitted, fit, schedule
 from scnf.training import fit as fit_function
-from scnf.training.schedule import Pace, consistency_weight, learning_rate
+from scnf.training.schedule import Pace, clutter_level, consistency_weight, learning_rate
 from tests.helpers import blobs, same_weights, small_recipe
 
 DATA = blobs()
@@ -177,3 +178,10 @@ def test_time_between_sessions_does_not_count(clock, tmp_path):
 def test_consistency_grows_and_may_then_fall(progress, end, expected):
     spec = ConsistencySpec(weight=8.0, weight_end=end, start=0.2)
     assert consistency_weight(spec, progress) == pytest.approx(expected)
+
+
+def test_clutter_falls_while_labels_lead_and_is_gone_then():
+    spec = TrainingSpec(clutter=1.0, labelled_decay=0.4)
+    levels = [clutter_level(spec, progress) for progress in (0.0, 0.2, 0.4, 1.0)]
+    assert levels == pytest.approx([1.0, -4.0, -math.inf, -math.inf])
+    assert clutter_level(TrainingSpec(), 0.0) == -math.inf

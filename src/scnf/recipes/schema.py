@@ -194,6 +194,9 @@ class TrainingSpec(_Strict):
     # Decays geometrically to labelled_weight, so not from 0; no decay if unset.
     labelled_weight_start: Annotated[float, Field(gt=0, le=1)] | None = None
     labelled_decay: Share = 0.5  # at which part of the run the weight has decayed
+    # While the labels' weight decays, rows without one may be clutter of this log-density above a Gaussian's. It falls,
+    # so that classes grow along the rows they already tell, and the far ones join later. No row is clutter if unset.
+    clutter: float | None = None
     noise: Annotated[float, Field(ge=0)] = 0.0  # Gaussian, in standard deviations of the column
     optimizer: Literal["adam", "adamax", "muon"] = "adam"  # muon: for the weights of f's nets, Adam for all else
     learning_rate: PositiveFloat = 2e-3  # the highest one

@@ -1,5 +1,8 @@
 """Objectives: pure functions of ``log_joint`` ``[B, K]`` and labels ``[B]`` (-1 where hidden), one value a row."""
 
+import math
+
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -8,8 +11,15 @@ def _joint_of_label(log_joint: Tensor, y: Tensor) -> Tensor:
     return log_joint.gather(1, y.clamp(min=0)[:, None])[:, 0]
 
 
-def marginal_nll(log_joint: Tensor, y: Tensor) -> Tensor:
+def with_clutter(log_prob: Tensor, log_clutter: float) -> Tensor:
+    """Return log(p(x) + u) for clutter of density u, ``[B]``: rows that it tells better pull at p(x) but little."""
+    return log_prob if log_clutter == -math.inf else torch.logaddexp(log_prob, log_prob.new_tensor(log_clutter))
+
+
+def marginal_nll(log_joint: Tensor, y: Tensor, log_clutter: float = -math.inf) -> Tensor:
     """Return −log p(x, y) where the label is known and −log p(x) where it is hidden: equation 1 of the paper, ``[B]``.
+
+    With a ``log_clutter`` it is −log(p(x) + u) where the label is hidden.
 
     Example:
         >>> import torch
@@ -17,7 +27,15 @@ def marginal_nll(log_joint: Tensor, y: Tensor) -> Tensor:
         >>> [round(v, 3) for v in marginal_nll(log_joint, torch.tensor([0, -1])).exp().tolist()]
         [10.0, 2.5]
     """
-    return -_joint_of_label(log_joint, y).where(y >= 0, log_joint.logsumexp(1))
+    hidden = with_clutter(log_joint.logsumexp(1), log_clutter)
+    return -_joint_of_label(log_joint, y).where(y >= 0, hidden)
+
+
+def log_responsibilities(log_joint: Tensor, log_clutter: float = -math.inf) -> Tensor:
+    """Return the log of how much a row is of each class, ``[B, K]``: the posterior, or less where clutter has the
+    rest.
+    """
+    return log_joint - with_clutter(log_joint.logsumexp(1), log_clutter)[:, None]
 
 
 def em_nll(log_joint: Tensor, log_resp: Tensor, y: Tensor) -> Tensor:

@@ -10,6 +10,8 @@ from scnf.recipes.schema import ConsistencySpec, TrainingSpec
 _STEPS_AFTER_TURN = 0.25
 # The part of a run over which consistency grows to its full weight.
 _CONSISTENCY_GROWS = 0.1
+# By so many nats clutter falls while it is there: below all that a row could be missed for.
+_CLUTTER_FALLS = 10.0
 
 
 class Turn(NamedTuple):
@@ -76,3 +78,10 @@ def consistency_weight(spec: ConsistencySpec, progress: float) -> float:
     done = (progress - spec.start) / (1 - spec.start) if spec.start < 1 else 1.0
     falls = 1.0 if spec.weight_end is None else (spec.weight_end / spec.weight) ** max(done, 0.0)
     return spec.weight * falls * min(1.0, max(progress - spec.start, 0.0) / _CONSISTENCY_GROWS)
+
+
+def clutter_level(spec: TrainingSpec, progress: float) -> float:
+    """Return the log-density of clutter above that of a Gaussian: it falls while labels lead, then is gone."""
+    if spec.clutter is None or progress >= spec.labelled_decay:
+        return -math.inf
+    return spec.clutter - _CLUTTER_FALLS * progress / spec.labelled_decay

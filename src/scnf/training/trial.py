@@ -21,9 +21,16 @@ from scnf.training.ema import WeightAverage
 from scnf.training.graph import spread_labels
 from scnf.training.guess import start_rows
 from scnf.training.held_out import HeldOut
-from scnf.training.losses import classification_loss, consistency_loss, em_nll, marginal_nll, taught_nll
+from scnf.training.losses import (
+    classification_loss,
+    consistency_loss,
+    em_nll,
+    log_responsibilities,
+    marginal_nll,
+    taught_nll,
+)
 from scnf.training.optimizer import make_optimizer, set_rate
-from scnf.training.schedule import Pace, Turn, consistency_weight, learning_rate
+from scnf.training.schedule import Pace, Turn, clutter_level, consistency_weight, learning_rate
 
 # So many batches in a row without a finite loss and gradient end the run.
 _PATIENCE = 20
@@ -58,20 +65,21 @@ def training_objective(
     labelled: int | None = None,
     log_guess: Tensor | None = None,
     only_guess: bool = False,
+    log_clutter: float = -math.inf,
 ) -> Tensor:
     """Return the scalar to minimise: the weighted likelihood objective and, if asked for, L_clf over labelled rows.
 
     ``labelled`` counts the labelled rows of the whole batch, where these are only a part of it. ``log_guess``
     ``[B, K]`` tells of rows without a label how likely each class is before they are looked at; ``only_guess`` lets it
-    stand in for their posterior, too.
+    stand in for their posterior, too. ``log_clutter`` is that of ``marginal_nll``.
     """
     guessed = log_joint if log_guess is None else log_joint + log_guess.where(y[:, None] < 0, 0.0)
     if log_guess is not None and only_guess:
         nll = em_nll(log_joint, log_guess, y)
     elif spec.objective == "em":
-        nll = em_nll(guessed, guessed.log_softmax(1), y)
+        nll = em_nll(guessed, log_responsibilities(guessed, log_clutter), y)
     else:
-        nll = marginal_nll(guessed, y)
+        nll = marginal_nll(guessed, y, log_clutter)
     loss = (nll * weights).sum()
     if spec.clf_weight:
         count = int((y >= 0).sum()) if labelled is None else labelled
@@ -84,6 +92,12 @@ def _wrong(log_joint: Tensor, y: Tensor) -> Tensor:
     """Return which of the labelled rows have another most probable class, as a mask over them."""
     labelled = y >= 0
     return log_joint.detach()[labelled].argmax(1) != y[labelled]
+
+
+def _gaussian_log_density(x: Tensor) -> float:
+    """Return the mean log-density of rows ``[N, ...]`` under a Gaussian with their deviations, a measure of theirs."""
+    deviations = x.flatten(1).double().std(0, correction=0).clamp(min=1e-12)
+    return -float((deviations.log() + 0.5 * math.log(2 * math.pi * math.e)).sum())
 
 
 def add_over_processes(fabric: Fabric, *values: float) -> tuple[float, ...]:
@@ -125,6 +139,7 @@ class Trial:
             self.model: SemiConditionalFlow = build_model(recipe.model, data.shape, data.classes, counts)
             first = data.excerpt(_FIRST_ROWS)
             self.model.initialize(*start_rows(first, self.spec))
+        self._of_a_gaussian = _gaussian_log_density(first.continuous())
         self.module, self.optimizer = fabric.setup(self.model, make_optimizer(self.model, self.spec))
         self.average = WeightAverage(self.model, self.spec.ema)
         # The average up to the last finite loss: the step after it may be the one that ruins the weights.
@@ -211,17 +226,18 @@ class Trial:
         """Return this process's part of the loss of a batch, and which of its labelled rows are told wrongly."""
         x, y, weights = self.fabric.to_device(self._own_part(self.batches(self.step, progress)))
         labelled, guess, only_guess = self.batches.counts["labelled"], self._log_guess(), progress < self.spec.guess
+        clutter = self._of_a_gaussian + clutter_level(self.spec, progress)
         consistency = self.spec.consistency
         if consistency is None or progress <= consistency.start:
             log_joint = self.module(x)
-            loss = training_objective(log_joint, y, weights, self.spec, labelled, guess, only_guess)
+            loss = training_objective(log_joint, y, weights, self.spec, labelled, guess, only_guess, clutter)
             return loss, _wrong(log_joint, y)
         copies, places = self.batches.copies(self.step, consistency)
         own = places % self.processes == self.rank
         taught, places = self.fabric.to_device((copies[own], places[own] // self.processes))
         # One pass for rows and copies: larger products, and the only one that data-parallel modules expect.
         log_joint, of_copies = self.module(torch.cat([x, taught])).split([len(x), len(taught)])
-        loss = training_objective(log_joint, y, weights, self.spec, labelled, guess, only_guess)
+        loss = training_objective(log_joint, y, weights, self.spec, labelled, guess, only_guess, clutter)
         # A density of many pixels is far too sure of itself to be heard beside a guess as it is.
         teacher, pupils, count = log_joint / consistency.temperature, of_copies, len(copies)
         if guess is not None:
