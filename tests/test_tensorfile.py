@@ -52,6 +52,21 @@ def test_a_failed_write_leaves_the_old_file(path, monkeypatch):
     assert list(path.parent.iterdir()) == [path]
 
 
+@pytest.mark.parametrize(("old", "new"), [(b"\x00\x00\x80\x3f", b"\x00\x00\x80\x3e"), (b'\\"n\\": 1', b'\\"n\\": 2')])
+def test_one_changed_byte_is_noticed(path, old, new):
+    write_tensors(path, {"a": torch.ones(2)}, {"n": 1})
+    content = path.read_bytes()
+    assert old in content
+    path.write_bytes(content.replace(old, new, 1))
+    with pytest.raises(FileFormatError, match="is damaged: its content is not what was written"):
+        read_tensors(path)
+
+
+def test_a_file_without_a_digest_is_read(path):
+    save_file({"a": torch.ones(2)}, path, metadata={"scnf": '{"n": 1}'})
+    assert read_tensors(path)[1] == {"n": 1}
+
+
 def test_a_missing_file_is_named(path):
     with pytest.raises(FileNotFoundError, match=r"file\.safetensors does not exist"):
         read_tensors(path)

@@ -1,5 +1,6 @@
 """Tensors and plain values in one safetensors file, written whole or not at all, read without running anything."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from torch import Tensor
 from scnf.errors import UserError
 from scnf.wholefile import whole
 
-_KEY = "scnf"
+_KEY, _DIGEST = "scnf", "sha256"
 
 
 class FileFormatError(UserError):
@@ -21,8 +22,20 @@ class FileFormatError(UserError):
 def pack_tensors(tensors: dict[str, Tensor], values: dict[str, Any]) -> bytes:
     """Return tensors and JSON values as the bytes of a file."""
     contiguous = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
-    packed: bytes = save(contiguous, metadata={_KEY: json.dumps(values)})
+    # The library has no check of its own: one flipped bit would be another weight.
+    digest = _digest(values, _split(save(contiguous))[1])
+    packed: bytes = save(contiguous, metadata={_KEY: json.dumps({**values, _DIGEST: digest})})
     return packed
+
+
+def _split(data: bytes) -> tuple[bytes, bytes]:
+    """Return header and tensors of a file: eight bytes tell the header's length."""
+    end = 8 + int.from_bytes(data[:8], "little")
+    return data[8:end], data[end:]
+
+
+def _digest(values: dict[str, Any], tensors: bytes) -> str:
+    return hashlib.sha256(json.dumps(values).encode() + tensors).hexdigest()
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
@@ -38,9 +51,9 @@ def unpack_tensors(data: bytes, source: str) -> tuple[dict[str, Tensor], dict[st
         tensors = load(data)
     except SafetensorError as error:
         raise FileFormatError(f"{source} is damaged or not a safetensors file ({error})") from error
-    # The library tells a header's metadata of files alone: eight bytes that tell its length, then JSON.
-    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-    metadata = header.get("__metadata__", {})
+    # The library tells a header's metadata of files alone.
+    header, content = _split(data)
+    metadata = json.loads(header).get("__metadata__", {})
     if _KEY not in metadata:
         raise FileFormatError(f"{source} is a safetensors file that scnf did not write")
     try:
@@ -49,6 +62,10 @@ def unpack_tensors(data: bytes, source: str) -> tuple[dict[str, Tensor], dict[st
         raise FileFormatError(f"{source} is damaged: its header holds no JSON ({error})") from error
     if not isinstance(values, dict):
         raise FileFormatError(f"{source} is damaged: its header holds no JSON object")
+    # Files from before there was a digest have none.
+    digest = values.pop(_DIGEST, None)
+    if digest is not None and digest != _digest(values, content):
+        raise FileFormatError(f"{source} is damaged: its content is not what was written; take another copy of it")
     return tensors, values
 
 

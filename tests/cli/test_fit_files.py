@@ -1,6 +1,8 @@
 """``scnf fit`` on people's own files."""
 
 import json
+import math
+import re
 import signal
 import subprocess
 import sys
@@ -46,6 +48,27 @@ def test_people_are_told_what_was_understood(folder: Path):
     assert "test error" not in shown
     assert "held-out" in result.stderr
     assert "train labels" in result.stderr
+
+
+@pytest.mark.parametrize(("marker", "noted"), [((), True), (("--unlabeled", -1), False)])
+def test_minus_one_as_a_class_is_noted(folder: Path, marker: tuple, noted: bool):
+    write_csv(folder / "fruit.csv", [{**row, "label": row["label"] or "-1"} for row in fruit_rows()])
+    options = fit_file_options(*FRUIT, *marker)
+    options.remove("--quiet")
+    shown = " ".join(invoke(*options).stdout.split())
+    assert ("-1 is taken for a class; if it marks rows without a label, say so: --unlabeled -1" in shown) == noted
+
+
+def test_held_out_rows_are_told_in_the_units_of_the_table(folder: Path):
+    """A column in another unit moves −log p(x) by the log of that unit."""
+    told = []
+    for unit in (1.0, 1e6):
+        rows = [{**row, "size": str(unit * float(row["size"]))} for row in fruit_rows()]
+        write_csv(folder / "fruit.csv", rows)
+        options = fit_file_options(*FRUIT[:-1], f"run{unit:g}")
+        options.remove("--quiet")
+        told.append(float(re.findall(r"held-out (\S+) nats", invoke(*options).stderr)[-1]))
+    assert told[1] - told[0] == pytest.approx(math.log(1e6), abs=0.01)
 
 
 def test_what_makes_learning_hard_is_noted(folder: Path):

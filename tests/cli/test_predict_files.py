@@ -60,6 +60,13 @@ def test_outliers_lie_below_the_quantile_of_the_training_rows(folder: Path, frui
     assert invoke_json("predict", fruit_run, "far.csv", "--out", "far.out.csv")["outliers"] == 1
 
 
+def test_a_row_as_far_as_numbers_go_has_a_density_and_is_an_outlier(folder: Path, fruit_run: Path):
+    write_csv(folder / "far.csv", [{**fruit_rows()[0], "size": "1e30"}])
+    told = invoke_json("predict", fruit_run, "far.csv", "--out", "far.out.csv")
+    assert told["outliers"] == 1
+    assert -np.inf < pd.read_csv("far.out.csv")["log_density"][0] < -1e50
+
+
 def test_columns_are_met_by_name(folder: Path, new: list[dict[str, str]], fruit_run: Path):
     invoke("predict", fruit_run, "new.csv", "--out", "a.csv")
     more = [{**row, "price": "3", "day": "2024-01-01"} for row in new]
@@ -163,6 +170,14 @@ def test_a_folder_is_for_models_of_images(folder: Path, fruit_run: Path):
     assert "new is a folder, but the model was not trained on images" in refusal(
         "predict", fruit_run, "new", "--out", "p.csv"
     )
+
+
+@pytest.mark.parametrize("extra", [{}, {"day": "2024-01-01"}], ids=["names", "dates"])
+def test_a_table_is_not_for_models_of_images(folder: Path, image_run: Path, extra: dict[str, str]):
+    write_csv(folder / "t.csv", [{**row, **extra} for row in fruit_rows(5)])
+    sentence = refusal("predict", image_run, "t.csv", "--out", "p.csv")
+    assert "the model was trained on 6×6 images, but t.csv is a table, with" in sentence
+    assert f"with {6 + len(extra)} columns where pixels would make 36" in sentence
 
 
 def test_older_models_tell_no_outliers(folder: Path, moons_run: Path):

@@ -50,6 +50,13 @@ def test_images_are_drawn_as_training_had_them(folder: Path, scale: int):
     assert invoke("predict", "model.safetensors", "drawn.npz", "--out", "p.csv").exit_code == 0
 
 
+@pytest.mark.parametrize("name", ["drawn", "drawn.csv", "drawn.npz"])
+def test_a_folder_that_is_there_is_left_alone(folder: Path, digits_run: Path, name: str):
+    (folder / name).mkdir()
+    assert f"{name} exists already; choose another --out" in refusal("sample", digits_run, "--out", name)
+    assert list((folder / name).iterdir()) == []
+
+
 def test_a_class_cannot_lead_out_of_the_folder(folder: Path):
     x = np.random.default_rng(0).integers(0, 256, (40, 1, 5, 5), dtype=np.uint8)
     for names, message in [(("..", "a"), "the class '..' cannot be the name of a folder"), (("a/b", "a_b"), "share a")]:

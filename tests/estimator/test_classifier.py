@@ -1,3 +1,4 @@
+import copy
 import json
 import pickle
 import subprocess
@@ -8,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -69,6 +71,20 @@ def test_an_unknown_label_cannot_be_drawn(fitted):
         fitted.sample(2, y=7)
 
 
+@pytest.mark.parametrize("y", [[0], [0, 1], (0, 1, 2), np.array([0, 1]), pd.Series([0, 1])])
+def test_rows_are_drawn_of_one_class(fitted, y):
+    named = rf"^y must be one of the classes 0, 1, 2, got a value of type {type(y).__name__}$"
+    with pytest.raises(UserError, match=named):
+        fitted.sample(2, y=y)
+
+
+@pytest.mark.parametrize("n", [2.5, 2.0, "2", None])
+def test_a_number_of_rows_is_whole(fitted, n):
+    with pytest.raises(UserError, match=f"^n must be a whole number, 1 or more, got {n!r}$"):
+        fitted.sample(n)
+    assert len(fitted.sample(np.int64(2))[1]) == 2
+
+
 @pytest.mark.parametrize("latent", ["z_f", "z_h", "all"])
 def test_latents_come_back_as_rows(fitted, latent):
     z = fitted.transform(X, TRUTH, latent=latent)
@@ -125,6 +141,24 @@ def test_a_wrong_setting_is_named():
         short(settings={"training.stepps": 1}).fit(X, Y)
 
 
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        *[
+            ({"settings": wrong}, r"^settings must be a dict of .*'training\.steps'")
+            for wrong in (["x"], "x", 5, {1: 2})
+        ],
+        *[
+            ({"max_seconds": wrong}, r"^max_seconds must be a finite number above 0, got")
+            for wrong in ("x", [1], True, np.ones(2), 0, -1.5, np.nan, np.inf)
+        ],
+    ],
+)
+def test_a_parameter_of_the_wrong_type_is_named(parameters, message):
+    with pytest.raises(UserError, match=message):
+        short(**parameters).fit(X, Y)
+
+
 def test_verbose_tells_what_was_understood(capsys):
     short(verbose=1).fit(X, Y)
     assert "120 rows, 12 with a label of 3 classes" in capsys.readouterr().out
@@ -162,10 +196,37 @@ def test_a_label_that_is_not_given_is_taken_as_predicted(fitted):
     np.testing.assert_array_equal(fitted.obfuscate(X, Y), fitted.obfuscate(X, told))
 
 
-def test_output_may_be_a_frame(fitted):
-    z = clone(fitted).set_output(transform="pandas").fit(X, Y).transform(X)
-    assert isinstance(z, pd.DataFrame)
-    assert z.columns.tolist() == fitted.get_feature_names_out().tolist()
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+@pytest.mark.parametrize(
+    ("call", "names"),
+    [
+        (lambda c, x: c.transform(x), ["z_f0", "z_f1"]),
+        (lambda c, x: c.transform(x, latent="z_h"), ["z_h0", "z_h1"]),
+        (lambda c, x: c.obfuscate(x), ["z_h0", "z_h1"]),
+        (lambda c, x: c.transform(x, latent="all"), ["z_aux0", "z_aux1", "z_f0", "z_f1"]),
+    ],
+    ids=["z_f", "z_h", "obfuscate", "all"],
+)
+def test_output_may_be_a_frame(fitted, library, call, names):
+    framed = copy.copy(fitted).set_output(transform=library.__name__)
+    z = call(framed, X)
+    assert isinstance(z, library.DataFrame)
+    assert list(z.columns) == names
+    np.testing.assert_array_equal(z.to_numpy(), call(fitted, X))
+    assert framed.get_feature_names_out().tolist() == ["z_f0", "z_f1"]
+
+
+def test_output_is_chosen_as_scikit_learn_has_it(fitted):
+    frame = pd.DataFrame(X, columns=list("abcd"), index=np.arange(120) + 7)
+    framed = clone(clone(fitted).set_output(transform="pandas")).set_output()
+    z = framed.fit_transform(frame, Y)
+    assert z.columns.tolist() == framed.get_feature_names_out().tolist()
+    assert z.index.tolist() == frame.index.tolist()
+    assert isinstance(framed.set_output(transform="default").transform(frame), np.ndarray)
+    with config_context(transform_output="polars"):
+        assert isinstance(fitted.transform(X, latent="all"), pl.DataFrame)
+    pipeline = make_pipeline(StandardScaler(), short()).set_output(transform="pandas").fit(X, Y)
+    assert pipeline.transform(X).columns.tolist() == pipeline[-1].get_feature_names_out().tolist()
 
 
 def test_a_pickle_is_read_by_another_process(fitted, tmp_path):

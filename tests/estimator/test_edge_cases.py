@@ -2,9 +2,11 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from scnf import SCNFClassifier
+from scnf.estimator.labels import read_labels
 from tests.estimator.conftest import rows, short
 
 X, Y, TRUTH = rows()
@@ -21,6 +23,9 @@ def changed(row: int, column: int, value: float) -> np.ndarray:
     [
         (X, np.full(120, -1), "y has no label: all of its 120 values are missing or the marker unlabeled=-1"),
         (X[:1], Y[:1], "minimum of 2 is required"),
+        (pd.DataFrame(X[:1]), Y[:1], "the number of rows in X is 1, but 2 is the least"),
+        (pd.DataFrame(X, columns=list("abca")), Y, "^two columns are called 'a'; every column needs a name of its"),
+        (changed(3, 1, -1e305), Y, r"row 4: the value is -1e\+305, which is too large; numbers may go from -1e\+300"),
         (changed(3, 1, np.inf), Y, r"column 'x1', row 4: the value is inf, which is not a finite number"),
         (np.ones((120, 4)), Y, "in 120 rows no column has two different values"),
         (X, Y[:50], "inconsistent numbers of samples"),
@@ -32,7 +37,7 @@ def changed(row: int, column: int, value: float) -> np.ndarray:
             "labels must be names or numbers, but y holds tuple",
         ),
     ],
-    ids=["no label", "1 row", "inf", "constant", "lengths", "shares", "types", "tuples"],
+    ids=["no label", "1 row", "1 of a frame", "names", "1e305", "inf", "constant", "y", "shares", "types", "tuples"],
 )
 def test_refused(x, y, message):
     with pytest.raises(ValueError, match=message):
@@ -110,6 +115,37 @@ def test_labels_of_a_frame_s_column(dtype):
     assert short().fit(X, y).classes_.tolist() == names.tolist()
 
 
+@pytest.mark.parametrize(
+    ("classes", "dtypes"),
+    [
+        ([7, 8, 9], ["Int64", "int64[pyarrow]"]),
+        ([True, False], ["boolean", "bool[pyarrow]"]),
+        (["a", "b"], ["string", "category"]),
+        ([1.0, 2.0], ["Float64", "float64"]),
+    ],
+    ids=["int", "bool", "str", "float"],
+)
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+def test_gaps_leave_labels_their_type(classes, dtypes):
+    values = [None if hidden else classes[k % len(classes)] for k, hidden in zip(TRUTH, Y < 0, strict=True)]
+    columns = [pl.Series("y", values), *(pd.Series(values, dtype=dtype) for dtype in dtypes)]
+    for y in (*columns, *(column.to_frame() for column in columns)):
+        found, codes = read_labels(y, -1)
+        assert found.tolist() == sorted(classes)
+        assert {type(label) for label in found.tolist()} == {type(classes[0])}
+        np.testing.assert_array_equal(codes < 0, Y < 0)
+
+
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+def test_columns_with_gaps_are_labels_everywhere(library):
+    values = [None if hidden else k > 0 for k, hidden in zip(TRUTH.tolist(), Y < 0, strict=True)]
+    y = pl.Series(values) if library is pl else pd.Series(values, dtype="boolean")
+    classifier = short().fit(X, y)
+    assert classifier.predict(X).dtype == bool
+    assert classifier.score(X, y) == classifier.score(X, np.array(values, dtype=object))
+    np.testing.assert_array_equal(classifier.obfuscate(X, y), classifier.obfuscate(X, np.array(values, dtype=object)))
+
+
 def test_a_number_that_looks_like_the_marker_is_a_label_if_another_was_given():
     y = np.array([-1, 1])[(TRUTH > 0).astype(int)]
     assert short(unlabeled=None).fit(X, y).classes_.tolist() == [-1, 1]
@@ -163,16 +199,30 @@ def test_images_of_all_kinds_of_values(dtype, levels, tmp_path):
         (np.full((4, 5, 5), 70000), "at most 65536 levels"),
         (np.full((4, 5, 5), "a"), "images hold numbers"),
         (np.zeros((4, 32, 32, 3), dtype=np.uint8), "looks like channels last"),
+        (np.zeros((4, 0, 8)), r"an array of shape \(4, 0, 8\) holds no images"),
+        (np.zeros((1, 8, 8)), "the number of images in X is 1, but 2 is the least"),
+        (np.zeros((0, 8, 8)), "the number of images in X is 0, but 2 is the least"),
+        (np.zeros((0, 3, 8, 8), dtype=np.uint8), "the number of images in X is 0, but 2 is the least"),
     ],
 )
 def test_refused_images(x, message):
     with pytest.raises(ValueError, match=message):
-        short().fit(x, [0, 1, -1, -1])
+        short().fit(x, [0, 1, -1, -1][: len(x)])
+
+
+def test_two_images_are_enough():
+    x, _, _ = images()
+    assert short(settings={"training.steps": 1}).fit(x[:2], [0, 1]).predict(x).shape == (60,)
 
 
 def test_other_images_than_those_of_training_are_refused():
     x, y, _ = images(levels=18)
     classifier = short(settings={"training.steps": 1}).fit(x.astype(int), y)
-    for wrong, message in [(x[:, :4], "images of shape"), (x + 9, "from 0 to 17"), (x[0], "got an array of shape")]:
+    for wrong, message in [
+        (x[:, :4], "images of shape"),
+        (x + 9, "from 0 to 17"),
+        (x[0], "got an array of shape"),
+        (x[:0], "the number of images in X is 0, but 1 is the least"),
+    ]:
         with pytest.raises(ValueError, match=message):
             classifier.predict(wrong)

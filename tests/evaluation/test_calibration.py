@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -28,7 +30,7 @@ def test_what_tells_nothing_changes_nothing():
     assert temperature_for(torch.full((2, 2), torch.nan), 0.5) == 1
 
 
-@pytest.mark.parametrize(("start", "folds"), [("labels", 3), ("em", 10)])
+@pytest.mark.parametrize(("start", "folds"), [("labels", 4), ("em", 10)])
 def test_accuracy_comes_from_hidden_labels_alone(start, folds, monkeypatch):
     seen = []
     original = calibration.fit
@@ -57,7 +59,7 @@ def test_where_em_finds_no_start_models_are_trained(kind, monkeypatch):
     monkeypatch.setattr(calibration, "fit", noted)
     recipe = small_recipe(h={"kind": kind}, start="em", steps=60)
     calibration.cross_fitted_answers(recipe, blobs(), seed=0)
-    assert [(spec.steps, spec.learning_rate) for spec in trained] == [(20, recipe.training.learning_rate)] * 3
+    assert [(spec.steps, spec.learning_rate) for spec in trained] == [(20, recipe.training.learning_rate)] * 4
 
 
 def test_the_start_alone_is_not_moved_by_muon(monkeypatch):
@@ -84,7 +86,7 @@ def test_what_on_step_raises_stops_the_short_fits():
 
     with pytest.raises(KeyboardInterrupt):
         calibration.cross_fitted_answers(small_recipe(h={"kind": "gaussian"}), blobs(), 0, on_step)
-    assert heard == [1, 2, 3, 4, 1, 2]  # three fits of four steps each were ahead
+    assert heard == [1, 2, 3, 4, 1, 2]  # four fits of four steps each were ahead
 
 
 def test_a_limit_of_time_also_limits_the_short_fits(monkeypatch):
@@ -107,14 +109,36 @@ def test_one_label_of_a_class_cannot_be_hidden():
     assert calibration.calibrated_temperature(model, blobs(labelled=2), 0, 0) == 1
 
 
-@pytest.mark.parametrize(("right", "told"), [(50, 100), (0, 10), (10, 10)])
-def test_few_hidden_labels_are_weighed_against_the_models_own_word(right, told):
+def test_what_teaches_a_start_is_part_of_the_short_fits(monkeypatch):
+    trained = []
+
+    def noted(recipe, *given, **options):
+        trained.append(recipe.training)
+        raise DivergedError("not now")
+
+    monkeypatch.setattr(calibration, "fit", noted)
+    taught = {"augment": {"noise": 0.1}}
+    recipe = small_recipe(h={"kind": "gaussian"}, start="em", consistency=taught, steps=60, holdout=0.1, patience=30)
+    calibration.cross_fitted_answers(recipe, blobs(), seed=0)
+    assert [(spec.steps, spec.patience) for spec in trained] == [(20, 10)] * 4
+
+
+@pytest.mark.parametrize(("right", "told"), [(50, 100), (0, 10), (9, 10), (10, 10), (0, 0)])
+def test_hidden_labels_soften_no_more_than_is_certain(right, told):
     recipe, data = small_recipe(h={"kind": "gaussian"}, steps=50), blobs()
     model = fit(recipe, data).model
     temperature = calibration.calibrated_temperature(model, data, right, told)
     log_joint = log_joint_of(model, data.x[data.y < 0])
     own, now = (float((log_joint / t).softmax(1).amax(1).mean()) for t in (1.0, temperature))
-    assert now == pytest.approx(min(max((right + 30 * own) / (told + 30), 0.5), own), abs=1e-3)
+    highest = 1.0 if right == told else calibration.most_often_right(right, told)
+    assert now == pytest.approx(min(max(highest, 0.5), own), abs=1e-3)
+
+
+@pytest.mark.parametrize(("right", "told"), [(0, 1), (9, 10), (95, 100)])
+def test_at_the_upper_limit_so_few_right_answers_have_a_chance_of_a_tenth(right, told):
+    share = calibration.most_often_right(right, told)
+    chance = sum(math.comb(told, k) * share**k * (1 - share) ** (told - k) for k in range(right + 1))
+    assert chance == pytest.approx(0.1)
 
 
 def test_reliability_has_the_calibration_error_of_the_metrics():

@@ -45,6 +45,8 @@ def test_a_class_needs_labels_for_a_covariance_of_its_own(labelled, covariance):
 def test_shapes_of_few_columns_take_the_recipe_toy(rows, columns, is_toy):
     recipe = choose_recipe(*vectors(rows, columns, 10))
     assert (recipe.model == load_recipe("toy").model) == is_toy
+    if is_toy:
+        assert bool(recipe.training.holdout) == (rows >= 300)
 
 
 @pytest.mark.parametrize(("rows", "steps"), [(100, 600), (2000, 600), (8000, 1200)])

@@ -103,6 +103,20 @@ def test_refused(tmp_path, make, why):
         read_image_folder(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("other", "ways"),
+    [
+        ({"size": (5, 4)}, r"\(size=, .* --image-size\)"),
+        ({"mode": "RGB"}, r"\(color=, .* --image-grey or --image-color\)"),
+    ],
+)
+def test_images_that_differ_can_be_made_alike(tmp_path, other, ways):
+    _save(tmp_path / "a.png")
+    _save(tmp_path / "b.png", **other)
+    with pytest.raises(UserError, match=f"{ways}$"):
+        read_image_folder(tmp_path)
+
+
 def test_no_folder(tmp_path):
     with pytest.raises(UserError, match="does not exist"):
         read_image_folder(tmp_path / "none")

@@ -174,7 +174,7 @@ def test_the_rows_are_looked_at_once_for_all_checkpoints(checkpoint, monkeypatch
 
     monkeypatch.setattr(hashlib, "sha256", noted)
     fit(small_recipe(steps=4), DATA, checkpoint=checkpoint, checkpoint_seconds=0.0)
-    assert len(made) == 1
+    assert len([text for text in made if text.startswith(b'{"name":"","description"')]) == 1
 
 
 def test_a_model_is_no_checkpoint(checkpoint, whole):

@@ -69,6 +69,8 @@ def warnings_of(run: Run) -> list[str]:
     counts = {name: int((data.codes == code).sum()) for code, name in enumerate(data.classes)}
     few = [f"{name} ({count})" for name, count in counts.items() if count < _FEW_LABELS]
     sentences = []
+    if "-1" in data.classes:
+        sentences.append("-1 is taken for a class; if it marks rows without a label, say so: --unlabeled -1")
     if few:
         sentences.append(f"classes with hardly a label, which are told on weak grounds: {listed(few)}")
     if data.test is None:
@@ -96,6 +98,10 @@ def _counts_rows(values: np.ndarray) -> bool:
 def likelihood_of(run: Run) -> Callable[[float], str]:
     """Return how the likelihood of a run's rows is shown while it trains."""
     data = run.data.training()
+    if isinstance(run.data, FileData) and run.data.encoder is not None:
+        # The model tells encoded rows, people have theirs in the units of their table; all rows stand for those aside.
+        volume = float(run.data.encoder.encode_with_volume(run.data.train.x, seed=0).log_volume.mean())
+        return lambda nll: in_nats(nll - volume)
     if data.levels is None:
         return in_nats
     dimensions, levels = math.prod(data.shape), data.levels

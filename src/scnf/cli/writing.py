@@ -17,12 +17,13 @@ TABLES = (".csv", ".tsv", ".parquet", ".feather")
 
 def check_output(path: Path, endings: Collection[str]) -> None:
     """Refuse an output that is there already, that has no folder to be in, or whose kind is unknown."""
+    # First: a folder of images has no ending, and that is right for a command that writes one.
+    if path.exists() or path.is_symlink():
+        raise UserError(f"{path} exists already; choose another --out")
     if path.suffix.lower() not in endings:
         *most, last = endings
         right = f"{', '.join(most)} or {last}" if most else last
         raise UserError(f"--out must end in {right}, got {path}")
-    if path.exists() or path.is_symlink():
-        raise UserError(f"{path} exists already; choose another --out")
     if not path.parent.is_dir():
         raise UserError(f"the folder {path.parent} of --out does not exist")
 

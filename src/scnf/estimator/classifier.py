@@ -1,25 +1,28 @@
 """``SCNFClassifier``: the model as a scikit-learn estimator."""
 
+import operator
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from scnf.errors import UserError
 from scnf.estimator.fitting import Settings, fit_rows
 from scnf.estimator.inputs import Inputs
-from scnf.estimator.labels import names_of, read_labels, without_label
+from scnf.estimator.labels import in_own_type, names_of, read_labels, without_label
 from scnf.estimator.saving import Saved
 from scnf.latents import Latent, check_latent, latents_of
 from scnf.modelfile import TrainedModel, from_bytes
 from scnf.recipes import Recipe
 
 
-class SCNFClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+# scikit-learn would give all latents the names of z_f, so ``transform`` makes its frames itself.
+class SCNFClassifier(ClassifierMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]
     """A generative classifier that learns from few labels and many rows without one.
 
     It is a density p(x, y): ``predict_proba`` is its posterior p(y | x), ``score_samples`` its log p(x), ``sample``
@@ -104,7 +107,7 @@ class SCNFClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type:
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows with a label that are told rightly; rows without one do not count."""
-        labels = column_or_1d(y)
+        labels = column_or_1d(in_own_type(y))
         told = ~without_label(labels, self.unlabeled)
         if not told.any():
             raise UserError(f"y has no label to score by: all of its {len(labels)} values are missing or the marker")
@@ -121,20 +124,26 @@ class SCNFClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type:
     def sample(self, n: int = 1, y: Any = None, random_state: Any = None) -> tuple[Any, np.ndarray]:
         """Draw rows, of one class if y is given, and their labels; rows come as X was: array, frame or images."""
         check_is_fitted(self)
+        try:
+            n = operator.index(n)
+        except TypeError:
+            raise UserError(f"n must be a whole number, 1 or more, got {n!r}") from None
         seed = int(check_random_state(random_state).randint(2**31 - 1))
         name = None if y is None else self.model_.classes[self._code(y)]
         x, names = self.model_.sample(n, name, seed=seed)
         codes = np.searchsorted(np.array(self.model_.classes), names, sorter=np.argsort(self.model_.classes))
         return self._inputs.like_training(x), self.classes_[np.argsort(self.model_.classes)[codes]]
 
-    def transform(self, X: Any, y: Any = None, latent: Latent = "z_f") -> np.ndarray:
+    def transform(self, X: Any, y: Any = None, latent: Latent = "z_f") -> Any:
         """Return latents of rows: z_f, which tells the label; z_h, meant not to; or all that x is, [z_aux | z_f].
 
-        z_h needs to know the label of each row; one that y does not give is taken as predicted.
+        z_h needs to know the label of each row; one that y does not give is taken as predicted. Latents come as an
+        array, or as the frame that ``set_output`` asks for.
         """
         check_is_fitted(self)
         x = self._inputs.read(self, X)
-        return latents_of(self.model_, x, latent, self._codes(y, len(x)) if latent == "z_h" else None).numpy()
+        z = latents_of(self.model_, x, latent, self._codes(y, len(x)) if latent == "z_h" else None).numpy()
+        return self._in_chosen_form(z, X, self._names(latent))
 
     def inverse_transform(self, Z: Any, y: Any = None, latent: Latent = "z_f") -> Any:
         """Return the rows of latents; those that were left out are taken at their mean, 0. z_h needs y."""
@@ -160,17 +169,26 @@ class SCNFClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type:
                 x = model.decode(z[:, -model.conditional.features :], z_aux)
         return self._inputs.like_training(self.model_.in_units_of_data(x.float()))
 
-    def obfuscate(self, X: Any, y: Any = None) -> np.ndarray:
+    def obfuscate(self, X: Any, y: Any = None) -> Any:
         """Return z_h: what rows are, apart from their label; one that y does not give is taken as predicted."""
         return self.transform(X, y, latent="z_h")
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of what ``transform`` returns by default."""
         check_is_fitted(self)
-        return np.array([f"z_f{i}" for i in range(self.model_.model.conditional.features)], dtype=object)
+        return np.array(self._names("z_f"), dtype=object)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what latents come as: "default" (an array), "pandas" or "polars"; None changes nothing."""
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}  # scikit-learn's own name for it, known to clone
+        return self
 
     def save(self, path: str | Path) -> None:
-        """Write the fitted estimator to a model's file, which ``scnf.load`` and the command line read as well."""
+        """Write the fitted estimator to a model's file, which ``scnf.load`` and the command line read as well.
+
+        A file that is there already is replaced.
+        """
         check_is_fitted(self)
         Saved.of(self).model.save(Path(path))
 
@@ -205,16 +223,32 @@ class SCNFClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type:
         log_joint = self._log_joint(X)
         return (log_joint / self.model_.temperature).log_softmax(1)
 
+    def _names(self, latent: Latent) -> list[str]:
+        """Return the names of a latent's components, in their order."""
+        model = self.model_.model
+        told = [f"{'z_h' if latent == 'z_h' else 'z_f'}{i}" for i in range(model.conditional.features)]
+        return [f"z_aux{i}" for i in range(model.dimensions - len(told))] + told if latent == "all" else told
+
+    def _in_chosen_form(self, z: np.ndarray, X: Any, names: list[str]) -> Any:
+        """Return latents of X as an array or as a frame, whichever was chosen here or for all of scikit-learn."""
+        named = FunctionTransformer(lambda _: z, feature_names_out=lambda *_: names)
+        if hasattr(self, "_sklearn_output_config"):
+            named.set_output(**self._sklearn_output_config)
+        return named.transform(X)
+
     def _code(self, label: Any) -> int:
+        classes = ", ".join(map(str, self.classes_.tolist()))
+        if np.asarray(label, dtype=object).ndim:
+            raise UserError(f"y must be one of the classes {classes}, got a value of type {type(label).__name__}")
         known = np.flatnonzero(self.classes_ == label)
         if len(known) != 1:
-            raise UserError(f"unknown label {label!r}; the classes are {', '.join(map(str, self.classes_.tolist()))}")
+            raise UserError(f"unknown label {label!r}; the classes are {classes}")
         return int(known[0])
 
     def _codes(self, y: Any, rows: int) -> torch.Tensor | None:
         if y is None:
             return None
-        labels = np.asarray(y)
+        labels = np.asarray(in_own_type(y))
         if labels.shape != (rows,):
             raise UserError(f"y must hold one label for each of {rows} rows, got shape {labels.shape}")
         hidden = without_label(labels, self.unlabeled)

@@ -1,5 +1,6 @@
 """What fitting an estimator takes: a recipe, the training, and the temperature of its probabilities."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from scnf.errors import UserError
 from scnf.estimator.inputs import Inputs
 from scnf.fitting import fit_model
 from scnf.modelfile import TrainedModel
@@ -64,18 +66,32 @@ def fit_rows(inputs: Inputs, codes: np.ndarray, classes: tuple[str, ...], seed: 
 
 def recipe_for(data: TrainingData, settings: Settings) -> Recipe:
     """Return the recipe that the settings ask for."""
+    changes = _changes(settings)
     if settings.recipe is None:
         recipe = choose_recipe(data.x, data.y, data.levels)
     elif isinstance(settings.recipe, Recipe):
         recipe = settings.recipe
     else:
         recipe = load_recipe(settings.recipe)
-    changes = dict(settings.overrides)
+    return with_overrides(recipe, changes) if changes else recipe
+
+
+def _changes(settings: Settings) -> dict[str, Any]:
+    """Return the keys of a recipe that the settings change."""
+    # Whatever was handed in: scikit-learn's estimators look at their parameters when they are fitted.
+    given: Any = settings.overrides
+    seconds: Any = settings.max_seconds
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        raise UserError(f"settings must be a dict of a recipe's keys, such as {{'training.steps': 100}}, got {given!r}")
+    changes = dict(given)
     if settings.n_init is not None:
         changes["training.n_init"] = settings.n_init
-    if settings.max_seconds is not None:
-        changes["training.max_minutes"] = settings.max_seconds / 60
-    return with_overrides(recipe, changes) if changes else recipe
+    if seconds is not None:
+        number = isinstance(seconds, int | float | np.integer | np.floating) and not isinstance(seconds, bool)
+        if not number or not 0 < seconds < math.inf:
+            raise UserError(f"max_seconds must be a finite number above 0, got {seconds!r}")
+        changes["training.max_minutes"] = float(seconds) / 60
+    return changes
 
 
 def _progress(say: Callable[[str], None], recipe: Recipe) -> Callable[[int, int, float, float], None]:

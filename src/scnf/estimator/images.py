@@ -32,7 +32,7 @@ class ImageFormat:
                 f"images are [n, channels, height, width], but the shape {x.shape} looks like channels last; "
                 "np.moveaxis(X, -1, 1) puts them first"
             )
-        _refuse_infinite(x)
+        _check_values(x)
         low, high = float(x.min()), float(x.max())
         if low < 0:
             raise UserError(f"images hold shares from 0 to 1 or whole numbers from 0 up, but there is {low:g}")
@@ -57,7 +57,7 @@ class ImageFormat:
         if tuple(x.shape[1:]) != self.shape:
             raise UserError(f"the model takes images of shape {self.shape}, got {tuple(x.shape[1:])}")
         values = np.rint(x * (self.levels - 1)) if self.shares else x
-        _refuse_infinite(values)
+        _check_values(values)
         if values.min() < 0 or values.max() >= self.levels or (values != np.floor(values)).any():
             right = "shares from 0 to 1" if self.shares else f"whole numbers from 0 to {self.levels - 1}"
             raise UserError(
@@ -72,7 +72,9 @@ class ImageFormat:
         return images / (self.levels - 1) if self.shares else images
 
 
-def _refuse_infinite(x: np.ndarray) -> None:
+def _check_values(x: np.ndarray) -> None:
+    if not x.size:
+        raise UserError(f"an array of shape {x.shape} holds no images")
     if x.dtype.kind != "f":
         return
     finite = np.isfinite(x).reshape(len(x), -1).all(1)

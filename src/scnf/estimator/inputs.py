@@ -10,6 +10,9 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 from scnf.errors import UserError
 from scnf.estimator.images import ImageFormat
 from scnf.tables import Table, TableEncoder, TableSchema
+from scnf.tables.incoming import refuse_same_names
+
+_FEWEST = 2  # rows to learn from
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Inputs:
         if _is_image_array(X):
             X = np.asarray(X)
             _check_length(X, y)
+            _check_number(X, _FEWEST, "images")
             images = ImageFormat.of(X)
             estimator.n_features_in_ = int(np.prod(images.shape))
             given = images.to_rows(X)
@@ -47,6 +51,7 @@ class Inputs:
             X = np.asarray(X)
             if X.ndim not in (3, 4):
                 raise UserError(f"the model takes images [n, h, w] or [n, c, h, w], got an array of shape {X.shape}")
+            _check_number(X, 1, "images")
             return self.images.to_rows(X)
         return _table_of(estimator, X, None, reset=False)
 
@@ -85,15 +90,21 @@ def _check_length(X: Any, y: Any) -> None:
     check_consistent_length(X, y)
 
 
+def _check_number(X: Any, least: int, what: str) -> None:
+    if len(X) < least:
+        raise UserError(f"the number of {what} in X is {len(X)}, but {least} is the least")
+
+
 def _table_of(estimator: Any, X: Any, y: Any, reset: bool) -> Table:
+    least = _FEWEST if reset else 1
     if frame_kind(X):
+        refuse_same_names(map(str, getattr(X, "columns", ())))
         # scikit-learn looks at number and names of columns; what is in them is the encoder's to judge.
         validate_data(estimator, X, skip_check_array=True, reset=reset)
-        if len(X) < 1 + reset:
-            raise UserError(f"X has {len(X)} rows; at least {1 + reset} are needed")
+        _check_number(X, least, "rows")
     else:
         # Infinities are left to the encoder, which names their column.
-        checks = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": 1 + reset}
+        checks = {"dtype": None, "ensure_all_finite": False, "ensure_min_samples": least}
         X = validate_data(estimator, X, reset=reset, **checks)
     if reset:
         _check_length(X, y)

@@ -9,6 +9,7 @@ from sklearn.utils.validation import column_or_1d
 
 from scnf.data.labels import UNLABELED
 from scnf.errors import UserError
+from scnf.estimator.inputs import frame_kind
 from scnf.tables.objects import is_missing
 
 LabelType = Literal["int", "float", "bool", "str"]
@@ -25,7 +26,7 @@ def read_labels(y: Any, unlabeled: Any) -> tuple[np.ndarray, np.ndarray]:
         >>> classes.tolist(), codes.tolist()
         (['a', 'b'], [1, 0, -1])
     """
-    y = column_or_1d(y, warn=True)
+    y = column_or_1d(in_own_type(y), warn=True)
     hidden = without_label(y, unlabeled)
     if hidden.all():
         raise UserError(
@@ -39,6 +40,16 @@ def read_labels(y: Any, unlabeled: Any) -> tuple[np.ndarray, np.ndarray]:
     codes = np.full(len(y), UNLABELED, dtype=np.int64)
     codes[~hidden] = codes_of_labelled
     return classes, codes
+
+
+def in_own_type(y: Any) -> Any:
+    """Return y so that gaps do not change the type of its labels: numpy would make 1.0 of a True beside one."""
+    kind = frame_kind(y)
+    if kind == "polars":
+        return np.array(y.rows() if hasattr(y, "rows") else y.to_list(), dtype=object)
+    if kind == "pandas" and not isinstance(getattr(y, "dtype", None), np.dtype):
+        return np.asarray(y.astype(object))
+    return y
 
 
 def without_label(y: np.ndarray, unlabeled: Any) -> np.ndarray:

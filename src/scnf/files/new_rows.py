@@ -194,12 +194,23 @@ def _marker(trained: TrainedModel) -> Any:
 
 
 def _as_array(table: Table, expected: RowFormat) -> np.ndarray:
+    _check_columns(table, expected)
     for name in table.unusable:
         table.select([name])
     columns = [numbers_of(table, name).astype(np.float64) for name in table.names]
-    if len(columns) != expected.columns:
-        raise UserError(
-            f"{table.source}: the number of columns is {len(columns)}, but the model takes {expected.columns}"
-        )
     batches = array_rows(table.source, np.stack(columns, axis=1), expected, table.first_row, table.names)
     return np.concatenate(list(batches))
+
+
+def _check_columns(table: Table, expected: RowFormat) -> None:
+    """Refuse another number of columns than a row has values; what is in them would not matter then."""
+    found = len(table.names) + len(table.unusable)
+    if found == expected.columns:
+        return
+    if len(expected.shape) == 3:
+        size = "×".join(map(str, expected.shape[1:]))
+        raise UserError(
+            f"the model was trained on {size} images, but {table.source} is a table, with {found} columns where "
+            f"pixels would make {expected.columns}"
+        )
+    raise UserError(f"{table.source}: the number of columns is {found}, but the model takes {expected.columns}")

@@ -37,7 +37,8 @@ class PredictedRows:
         shares = {
             f"probability_{name}": self.probabilities[:, k].astype(np.float32) for k, name in enumerate(self.classes)
         }
-        own = {"label": self.labels, **shares, "log_density": self.log_density.astype(np.float32)}
+        # Not in 32 bits, as the shares: of rows that are far out it would overflow.
+        own = {"label": self.labels, **shares, "log_density": self.log_density}
         if self.outlier is not None:
             own["outlier"] = self.outlier
         return Table(with_kept(self.kept, own))

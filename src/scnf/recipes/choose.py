@@ -43,8 +43,18 @@ def choose_recipe(x: Tensor, y: Tensor, levels: int | None = None) -> Recipe:
     if len(shape) == 3:
         return _of_small_images(x, y)
     if shape[0] == 1 or (shape[0] <= _FEW_COLUMNS and len(x) >= _MANY_ROWS):
-        return load_recipe("toy", {"name": "chosen"})
+        return _of_few_columns(len(x))
     return _of_vectors(x.float(), y)
+
+
+def _of_few_columns(rows: int) -> Recipe:
+    plain = load_recipe("toy", {"name": "chosen"})
+    if rows < _MANY_ROWS:  # a tenth of so few would tell little of the rest
+        return plain
+    longer = _longer(rows)
+    steps = round(plain.training.steps * longer)
+    watched = {"steps": steps, "patience": round(steps / 4), "holdout": 0.1}
+    return plain.model_copy(update={"training": plain.training.model_copy(update=watched)})
 
 
 def _of_vectors(x: Tensor, y: Tensor) -> Recipe:
@@ -86,9 +96,14 @@ def _of_small_images(x: Tensor, y: Tensor) -> Recipe:
     return Recipe.model_validate({"name": "chosen", "model": model, "training": training})
 
 
+def _longer(rows: int) -> float:
+    """Return how many times as many steps rows may take as few would."""
+    return min(max(rows / _ROWS_OF_SHORT_RUNS, 1.0) ** 0.5, 10.0)
+
+
 def _to_plateau(rows: int) -> dict[str, Any]:
     """Return a training that the likelihood of rows kept aside brings to its end, mostly long before the last step."""
-    longer = min(max(rows / _ROWS_OF_SHORT_RUNS, 1.0) ** 0.5, 10.0)
+    longer = _longer(rows)
     return {
         "steps": round(600 * longer),
         "patience": round(60 * longer),

@@ -128,11 +128,11 @@ def _check_alike(file: Path, image: np.ndarray, first_file: Path, first: np.ndar
         found, usual = (f"{shape[1]}×{shape[2]}" for shape in (image.shape, first.shape))
         raise UserError(
             f"{file} has {found} pixels (height×width), but {first_file} has {usual}; give them one size, "
-            "or choose a size to which all are stretched"
+            "or choose one to which all are stretched (size=, on the command line --image-size)"
         )
     if len(image) != len(first):
         found, usual = ("in colour" if len(channels) == 3 else "grey" for channels in (image, first))
         raise UserError(
             f"{file} is {found}, but {first_file} is {usual}; make them alike, or choose whether all become grey "
-            "or colour"
+            "or colour (color=, on the command line --image-grey or --image-color)"
         )

@@ -12,7 +12,7 @@ _TRUTH = {"true": True, "false": False, "1": True, "0": False}
 
 
 def numbers_of(table: Table, name: str) -> np.ndarray:
-    """Return a column as int64 or float64, NaN where missing; infinities and what is no number are refused."""
+    """Return a column as int64 or float64, NaN where missing; what is infinite, too large or no number is refused."""
     values = table.columns[name]
     if values.dtype == object:
         values = _parsed(table, name, values)
@@ -22,7 +22,9 @@ def numbers_of(table: Table, name: str) -> np.ndarray:
         wrong = np.abs(values) > _LARGEST  # false for NaN
         if wrong.any():
             row = int(wrong.argmax())
-            raise UserError(f"{table.place(name, row)}: the value is {values[row]:g}, which is not a finite number")
+            why = f"too large; numbers may go from {-_LARGEST:g} to {_LARGEST:g}"
+            why = why if np.isfinite(values[row]) else "not a finite number"
+            raise UserError(f"{table.place(name, row)}: the value is {values[row]:g}, which is {why}")
     return values
 
 

@@ -7,6 +7,7 @@ The type of a column is the one that fits all its values, wherever in the file t
 import csv
 import gzip
 import itertools
+import re
 import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -32,6 +33,8 @@ _NULLS = pa.array(
         *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
     ]
 )
+# What Arrow says of a row that is too long or too short.
+_WRONG_ROW = re.compile(r"(?:Row #(?P<line>\d+): )?Expected (?P<expected>\d+) columns, got (?P<found>\d+)")
 # Tried in this order; what fits none of them is text.
 _TYPES = (pa.int64(), pa.float64(), pa.bool_(), pa.timestamp("us"))
 
@@ -58,7 +61,6 @@ class TextFile(ArrowTableFile):
         if not path.stat().st_size:
             raise UserError(f"{path} is empty")
         self._text = frozenset(text)
-        self._wrong_rows: list[pacsv.InvalidRow] = []
         self._start = _look_at_start(path)
         self.named = self._start.has_header
 
@@ -126,28 +128,22 @@ class TextFile(ArrowTableFile):
         read = pacsv.ReadOptions(
             use_threads=False, block_size=_BLOCK, autogenerate_column_names=not self._start.has_header
         )
-        parse = pacsv.ParseOptions(
-            delimiter=self._start.delimiter, newlines_in_values=True, invalid_row_handler=self._refuse_row
-        )
+        # No handler of wrong rows: Arrow's threads would let go of it, and abort the process, while Python shuts down.
+        parse = pacsv.ParseOptions(delimiter=self._start.delimiter, newlines_in_values=True)
         convert = pacsv.ConvertOptions(column_types=types, strings_can_be_null=False)
         return pacsv.open_csv(pa.input_stream(str(self.path), compression="detect"), read, parse, convert)
-
-    def _refuse_row(self, row: pacsv.InvalidRow) -> str:
-        self._wrong_rows.append(row)
-        return "error"
 
     @contextmanager
     def _told(self) -> Iterator[None]:
         """Say what is wrong with the file in one sentence."""
-        self._wrong_rows.clear()
         try:
             yield
         except (pa.ArrowException, OSError) as error:
-            for row in self._wrong_rows[:1]:
-                line = "" if row.number is None else f", line {row.number}"
+            if wrong := _WRONG_ROW.search(str(error)):
+                line = "" if wrong["line"] is None else f", line {wrong['line']}"
                 raise UserError(
-                    f"{self.path}{line}: the number of columns is {row.actual_columns}, but the file began with "
-                    f"{row.expected_columns}"
+                    f"{self.path}{line}: the number of columns is {wrong['found']}, but the file began with "
+                    f"{wrong['expected']}"
                 ) from error
             raise UserError(f"{self.path} is damaged or no {ending_of(self.path)} file in UTF-8: {error}") from error
 
