@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -12,6 +12,7 @@ from scnf.benchmarks.few_labels import LABELS, TABLE, FewLabels
 from scnf.errors import UserError
 from scnf.evaluation.plots import new_figure, style_axes, to_png
 from scnf.evaluation.records import read_record
+from scnf.evaluation.reliability import Reliability
 from scnf.evaluation.tables import markdown_table, mean_std, update_block
 from scnf.evaluation.themes import LIGHT, MARKERS, Theme
 from scnf.experiments.rendering import root_of
@@ -21,7 +22,9 @@ _OURS = "SCNFClassifier"
 # Temperatures up to here do nothing that could be seen.
 _NO_CHANGE = 1.001
 _COLUMNS = ["data", "labels", f"{_OURS}, error %", "best of the others", "its error, %", "splits"]
-_MORE = ["data", "labels", "ECE before, %", "ECE after, %", "temperature", "log p(x)", "CPU seconds"]
+_WHEN: tuple[Literal["before", "after"], ...] = ("before", "after")
+_ECE = [f"ECE {when}, %" for when in _WHEN] + [f"together {when}, %" for when in _WHEN]
+_MORE = ["data", "labels", *_ECE, "temperature", "log p(x)", "CPU seconds"]
 
 
 def render(folder: Path, tasks: Sequence[FewLabels]) -> dict[str, Any]:
@@ -101,6 +104,21 @@ def _temperature_words(records: Records) -> str:
     return f"By split, the temperature changes the ECE thus: {'; '.join(told)}; elsewhere it is 1 and changes nothing."
 
 
+def _together(records: Sequence[dict[str, Any]], when: Literal["before", "after"]) -> Reliability:
+    """Return the bins of all splits together, by tenths of confidence: a split alone has few rows that are unsure."""
+    bins = [record["reliability"][when] for record in records]
+    confidence, accuracy, rows = (
+        np.concatenate([found[key] for found in bins]) for key in ("confidence", "accuracy", "rows")
+    )
+    tenth = np.minimum((confidence * 10).astype(int), 9)
+    members = [tenth == t for t in np.unique(tenth)]
+    return Reliability(
+        np.array([np.average(confidence[m], weights=rows[m]) for m in members]),
+        np.array([np.average(accuracy[m], weights=rows[m]) for m in members]),
+        np.array([rows[m].sum() for m in members]),
+    )
+
+
 def page(tasks: Sequence[FewLabels]) -> str:
     """Return the page: the table, and all that was measured."""
     records = _read(tasks)
@@ -119,6 +137,7 @@ def page(tasks: Sequence[FewLabels]) -> str:
             str(n),
             spread((data, n), lambda r: 100 * r["metrics"]["ece_before"]),
             spread((data, n), lambda r: 100 * r["metrics"]["ece"]),
+            *(f"{100 * _together(records[data, n], when).ece:.2f}" for when in _WHEN),
             spread((data, n), lambda r: r["temperature"], 1),
             spread((data, n), lambda r: -r["metrics"]["nll"]),
             spread((data, n), lambda r: r["cpu_seconds"], 1),
@@ -137,7 +156,9 @@ def page(tasks: Sequence[FewLabels]) -> str:
                 "## All systems",
                 markdown_table(["data", "labels", _OURS, *COMPARED], all_rows),
                 "## Calibration, density and time\n\nThe expected calibration error of the posterior as it is, and at "
-                "the temperature that was found on the training rows; log p(x) is a test row's mean, in nats.",
+                "the temperature that was found on the training rows: the mean of the splits, of which each has few "
+                "test rows that are unsure, and of all their test rows together. log p(x) is a test row's mean, in "
+                "nats.",
                 markdown_table(_MORE, more),
                 _temperature_words(records),
                 "![Accuracy against confidence](reliability.png)",
@@ -175,19 +196,9 @@ def reliability_figure(records: Records, theme: Theme = LIGHT) -> Figure:
         style_axes(ax, "confidence", "accuracy", theme)
         ax.set_title(f"{pair[0]}, {pair[1]} labels", color=theme.ink, fontsize=10)
         ax.plot([0, 1], [0, 1], color=theme.quiet, linewidth=1)
-        for i, when in enumerate(("before", "after")):
-            bins = [record["reliability"][when] for record in records[pair]]
-            confidence, accuracy, rows = (
-                np.concatenate([found[key] for found in bins]) for key in ("confidence", "accuracy", "rows")
-            )
-            # Bins of all splits together, by tenths of confidence.
-            tenth = np.minimum((confidence * 10).astype(int), 9)
-            points = [
-                (np.average(confidence[tenth == t], weights=rows[tenth == t]),
-                 np.average(accuracy[tenth == t], weights=rows[tenth == t]))
-                for t in np.unique(tenth)
-            ]  # fmt: skip
-            ax.plot(*zip(*points, strict=True), marker=MARKERS[i], color=theme.classes[i], label=when)
+        for i, when in enumerate(_WHEN):
+            bins = _together(records[pair], when)
+            ax.plot(bins.confidence, bins.accuracy, marker=MARKERS[i], color=theme.classes[i], label=when)
         ax.legend(frameon=False, labelcolor=theme.ink, fontsize=9)
         ax.set(xlim=(0, 1.02), ylim=(0, 1.02))
     return figure
