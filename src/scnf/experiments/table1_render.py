@@ -172,7 +172,7 @@ def full_table(summary: dict[str, Any]) -> str:
             "mean ± standard deviation over the seeds. `toy` is one recipe for both data sets, and the demo's.",
             "The physical limit is the Bayes error and the entropy of the true density.",
             "FFJORD – Glow has a help that the others do not: while the labels lead, rows far from all classes may be",
-            "clutter. Of it and of `toy` other versions were seen on these seeds ([what was tried](../../docs/toys.md)).",
+            "clutter. Of it and of `toy` other versions were seen here, too ([what was tried](../../docs/toys.md)).",
             "",
             markdown_table(header, rows, left=2),
             "",
