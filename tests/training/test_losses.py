@@ -131,3 +131,15 @@ def test_unsure_rows_teach_nothing():
     loss = consistency_loss(log_joint, torch.zeros(3, 2), torch.tensor([-1, -1, 1]), confidence=0.8)
     assert loss[1] == 0
     assert (loss[[0, 2]] > 0.6).all()  # a label is sure
+
+
+def test_a_limit_keeps_rows_that_are_told_very_badly_from_leading():
+    teacher, y = torch.tensor([[100.0, 0.0]] * 3).double(), torch.full((3,), -1)
+    z = torch.tensor([1.0, 100.0, 10_000.0], dtype=torch.float64, requires_grad=True)
+    log_joint = torch.stack([-((z + 1) ** 2), -((z - 1) ** 2)], 1)  # z is far on the wrong side
+    plain = consistency_loss(teacher, log_joint, y)
+    limited = consistency_loss(teacher, log_joint, y, limit=2.0)
+    torch.testing.assert_close(limited, 2 * (1 + plain / 2).log())
+    (of_plain,), (of_limited,) = (torch.autograd.grad(loss.sum(), z, retain_graph=True) for loss in (plain, limited))
+    torch.testing.assert_close(of_limited, of_plain / (1 + plain / 2))
+    assert of_limited[0] > of_limited[1] > of_limited[2] > 0

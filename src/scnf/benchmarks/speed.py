@@ -16,9 +16,11 @@ from scnf.errors import UserError
 from scnf.evaluation.records import current_commit, machine, write_record
 from scnf.recipes import load_recipe
 from scnf.recipes.schema import MultiscaleSpec
+from scnf.training.check import can_compile
 
 __all__ = ["COLUMNS", "measure", "run", "table_rows"]
 
+_COMPILED = "compiled train"
 # The recipe whose batches are the dearest: half as many altered copies as images come with them.
 WITH_COPIES = "mnist-consistency"
 
@@ -33,6 +35,7 @@ class Effort:
     class_counts: tuple[int, ...]
     labels_batch_size: int
     parallel_seconds: float
+    compiled: bool
 
 
 FULL = Effort(
@@ -42,10 +45,17 @@ FULL = Effort(
     class_counts=(1, 10, 100, 1000),
     labels_batch_size=16,
     parallel_seconds=10.0,
+    compiled=True,
 )
 # To see that everything runs; its numbers mean nothing.
 QUICK = Effort(
-    batch_size=4, blocks=1, block_seconds=0.0, class_counts=(1, 10), labels_batch_size=2, parallel_seconds=0.0
+    batch_size=4,
+    blocks=1,
+    block_seconds=0.0,
+    class_counts=(1, 10),
+    labels_batch_size=2,
+    parallel_seconds=0.0,
+    compiled=False,
 )
 
 
@@ -105,6 +115,8 @@ def measure(recipe_name: str, effort: Effort) -> dict[str, Any]:
         if work.draw is not None:
             tasks[f"{name} draw"] = work.draw
         tasks[f"{name} infer"], tasks[f"{name} infer bare"] = work.infer, loops[name][1].infer
+    if effort.compiled and can_compile():
+        tasks[_COMPILED] = workload(recipe_name, size, compiled=True).train
     times = interleaved(tasks, effort.blocks, effort.block_seconds)
     rows = []
     for name, work in works.items():
@@ -119,6 +131,9 @@ def measure(recipe_name: str, effort: Effort) -> dict[str, Any]:
             row["loader_percent_of_step"] = 100 * median_ratio(times[f"{name} draw"], times[f"{name} train"])
         rows.append(row)
     ours, *peers = rows
+    if _COMPILED in times:
+        ours["compiled_images_per_second"] = size / statistics.median(times[_COMPILED])
+        ours["compiled_percent_of_roofline"] = 100 * median_ratio(times[f"{recipe_name} train bare"], times[_COMPILED])
     for work_name in ("nothing", "training", "inference"):
         ours[f"{work_name}_peak_mib"] = peak_memory(recipe_name, size, work_name)
     return {"recipe": recipe_name, **{key: value for key, value in ours.items() if key != "name"}, "peers": peers}

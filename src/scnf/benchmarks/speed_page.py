@@ -17,6 +17,8 @@ COLUMNS = (
     ("convolution_mmacs", "convolutions, MMAC/image"),
     ("train_images_per_second", "training images/s"),
     ("train_percent_of_roofline", "% of roofline"),
+    ("compiled_images_per_second", "compiled, images/s"),
+    ("compiled_percent_of_roofline", "% of roofline"),
     ("infer_images_per_second", "inference images/s"),
     ("infer_percent_of_roofline", "% of roofline"),
     ("training_peak_mib", "training MiB"),
@@ -48,13 +50,15 @@ def findings(record: dict[str, Any]) -> str:
 
 
 def _aim(record: dict[str, Any]) -> str | None:
-    reached = [entry["train_percent_of_roofline"] for entry in record["speed"] if entry["recipe"] == AIM_RECIPE]
-    if not reached:
+    entries = [entry for entry in record["speed"] if entry["recipe"] == AIM_RECIPE]
+    if not entries:
         return None
-    verdict = "reached" if reached[0] >= AIM_PERCENT else "missed"
+    reached, compiled = (entries[0].get(f"{kind}_percent_of_roofline") for kind in ("train", "compiled"))
+    verdict = "reached" if max(reached, compiled or 0) >= AIM_PERCENT else "missed"
+    also = "" if compiled is None else f", and {compiled:.1f} % with `training.compile`"
     return (
         f"**The aim is {verdict}**: training `{AIM_RECIPE}` is to have at least {AIM_PERCENT} % of the roofline, and "
-        f"has {reached[0]:.1f} %."
+        f"has {reached:.1f} %{also}."
     )
 
 

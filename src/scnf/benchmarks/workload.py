@@ -48,9 +48,13 @@ class Workload:
     draw: Callable[[], object] | None = None
 
 
-def workload(recipe_name: str, batch_size: int) -> Workload:
+def workload(recipe_name: str, batch_size: int, compiled: bool = False) -> Workload:
     """Return the work of a recipe on batches of one size; everything else is as in its training."""
-    settings: dict[str, object] = {"training.batch_size": batch_size, "training.steps": 1_000_000}
+    settings: dict[str, object] = {
+        "training.batch_size": batch_size,
+        "training.steps": 1_000_000,
+        "training.compile": compiled,
+    }
     if load_recipe(recipe_name).training.consistency is not None:
         settings["training.consistency.start"] = 0.0  # no step is measured without the copies
     recipe = load_recipe(recipe_name, settings)

@@ -130,7 +130,7 @@ class FitTask:
     @property
     def checkpoint_path(self) -> Path:
         """Where the fit is while it is running; another recipe has another place, so it never meets this one's."""
-        recipe = hashlib.sha256(self.recipe.without_words().model_dump_json().encode()).hexdigest()[:12]
+        recipe = hashlib.sha256(self.recipe.essence().model_dump_json().encode()).hexdigest()[:12]
         return self.record_path.with_suffix(f".{recipe}.checkpoint")
 
     def is_done(self) -> bool:
@@ -151,7 +151,7 @@ class FitTask:
 def record_is_of(record: dict[str, Any], recipe: Recipe, any_time: bool = False) -> bool:
     """Return whether a record's model and training are a recipe's.
 
-    Names and descriptions may differ, and so may the time if ``any_time`` is set.
+    Names, descriptions and whether it was compiled may differ, and so may the time if ``any_time`` is set.
     """
     try:
         recorded = Recipe.model_validate(record["recipe"])  # fills in keys that are newer than the record
@@ -159,7 +159,7 @@ def record_is_of(record: dict[str, Any], recipe: Recipe, any_time: bool = False)
         return False
     if any_time:
         recorded, recipe = recorded.without_limit(), recipe.without_limit()
-    return recorded.without_words() == recipe.without_words()
+    return recorded.essence() == recipe.essence()
 
 
 def plan(study: Study, options: Options) -> list[FitTask]:

@@ -169,6 +169,9 @@ class ConsistencySpec(_Strict):
         None  # to which the weight goes geometrically by the end of the run; it stays if unset
     )
     temperature: PositiveFloat = 4.0  # of both posteriors
+    # Cross-entropy, in nats, beyond which it counts by its logarithm, so that no row that is told very badly leads all
+    # others; it counts as it is if unset.
+    limit: PositiveFloat | None = None
     confidence: Share = 0.0  # teach only what the clean image's posterior is so sure of
     start: Share = 0.3  # at which part of the run it begins; it then grows over a tenth of the run
     share: Annotated[float, Field(gt=0, le=1)] = 0.5  # of the rows of a batch that are copied
@@ -211,6 +214,8 @@ class TrainingSpec(_Strict):
     ema: Share = 0.99  # what the average of the weights keeps at a step; the average is the model
     n_init: PositiveInt = 1  # restarts, of which the best training objective wins
     max_minutes: PositiveFloat | None = None  # for all restarts; the schedule is fitted to it
+    # Translate model and gradient to machine code first: faster steps, a minute or two later. Needs a C++ compiler.
+    compile: bool = False
     # The share of the rows without a label that is never trained on: the weights that tell them best are kept.
     holdout: Annotated[float, Field(ge=0, lt=1)] = 0.0
     # So many steps without a better likelihood of those rows, and the rest of the schedule follows at once.
@@ -234,6 +239,11 @@ class Recipe(_Strict):
     def without_words(self) -> "Recipe":
         """Return it without name and description, on which no fit depends."""
         return self.model_copy(update={"name": "", "description": ""})
+
+    def essence(self) -> "Recipe":
+        """Return it without words and without how fast it is trained: two fits of the same essence are the same."""
+        training = self.training.model_copy(update={"compile": False})
+        return self.without_words().model_copy(update={"training": training})
 
     def without_limit(self) -> "Recipe":
         """Return it without the time that a fit may take."""

@@ -214,7 +214,7 @@ class _Run:
     @cached_property
     def _fingerprint(self) -> str:
         """What a checkpoint must agree with: model, training, seed and rows."""
-        recipe, data = self.recipe.without_words().model_dump_json(), self.data
+        recipe, data = self.recipe.essence().model_dump_json(), self.data
         digest = hashlib.sha256(f"{recipe} {self.seed} {data.classes} {data.levels}".encode())
         for tensor in (data.x, data.y):
             digest.update(f"{tensor.dtype} {tuple(tensor.shape)}".encode())

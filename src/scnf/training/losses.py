@@ -66,15 +66,23 @@ def taught_nll(log_joint: Tensor, of_copies: Tensor, y: Tensor) -> Tensor:
 
 
 def consistency_loss(
-    log_teacher: Tensor, of_copies: Tensor, y: Tensor, temperature: float = 1.0, confidence: float = 0.0
+    log_teacher: Tensor,
+    of_copies: Tensor,
+    y: Tensor,
+    temperature: float = 1.0,
+    confidence: float = 0.0,
+    limit: float | None = None,
 ) -> Tensor:
     """Return the cross-entropy of an altered copy's posterior to what is said of the clean row, ``[B]``.
 
     softmax(log_teacher) teaches and is not taught: a known label stands in for it, and a row to which it gives no
     class at least ``confidence`` counts 0. The copies' posterior is softmax(of_copies / temperature), of their
-    log_joint.
+    log_joint. A ``limit`` c makes it c · log(1 + entropy / c): the log-joint grows with the square of z, so one row
+    that f throws far out would else drown all others.
     """
     teacher = log_teacher.detach().softmax(1)
     teacher = F.one_hot(y.clamp(min=0), teacher.shape[1]).to(teacher).where(y[:, None] >= 0, teacher)
     entropy = F.cross_entropy(of_copies / temperature, teacher, reduction="none")
+    if limit is not None:
+        entropy = limit * torch.log1p(entropy / limit)
     return entropy.where(teacher.amax(1) >= confidence, entropy.new_zeros(()))

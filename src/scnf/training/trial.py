@@ -140,7 +140,9 @@ class Trial:
             first = data.excerpt(_FIRST_ROWS)
             self.model.initialize(*start_rows(first, self.spec))
         self._of_a_gaussian = _gaussian_log_density(first.continuous())
-        self.module, self.optimizer = fabric.setup(self.model, make_optimizer(self.model, self.spec))
+        # Only the steps of training are compiled: all else is called too seldom, and with batches of other sizes.
+        trained = torch.compile(self.model) if self.spec.compile else self.model
+        self.module, self.optimizer = fabric.setup(trained, make_optimizer(self.model, self.spec))
         self.average = WeightAverage(self.model, self.spec.ema)
         # The average up to the last finite loss: the step after it may be the one that ruins the weights.
         self._good = [value.clone() for value in self.average.average]
@@ -249,7 +251,8 @@ class Trial:
                 # What the graph says is news for the rows themselves, too.
                 pupils, count = torch.cat([log_joint, of_copies]), len(self.batches.rows(self.step)) + len(copies)
                 places = torch.cat([torch.arange(len(x), device=places.device), places])
-            each = consistency_loss(teacher[places], pupils, y[places], consistency.temperature, consistency.confidence)
+            settings = consistency.temperature, consistency.confidence, consistency.limit
+            each = consistency_loss(teacher[places], pupils, y[places], *settings)
         return loss + consistency_weight(consistency, progress) * each.sum() / count, _wrong(log_joint, y)
 
     def _log_guess(self) -> Tensor | None:
