@@ -5,13 +5,13 @@ import torch
 
 from scnf.errors import UserError
 from scnf.training import fit
-from scnf.training.check import can_compile
+from scnf.training.compiling import can_compile
 from tests.helpers import blobs, small_recipe
 
 
 @pytest.mark.skipif(not can_compile(), reason="there is no C++ compiler")
 # What torch says of its own parts.
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_compiled_steps_are_the_same_steps():
     f, h = {"kind": "coupling", "steps": 1, "hidden": [8]}, {"kind": "gaussian"}  # little to compile
     plain, compiled = (

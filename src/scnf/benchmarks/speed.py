@@ -16,7 +16,7 @@ from scnf.errors import UserError
 from scnf.evaluation.records import current_commit, machine, write_record
 from scnf.recipes import load_recipe
 from scnf.recipes.schema import MultiscaleSpec
-from scnf.training.check import can_compile
+from scnf.training.compiling import can_compile
 
 __all__ = ["COLUMNS", "measure", "run", "table_rows"]
 

@@ -2,7 +2,7 @@
 
 from scnf.experiments.running import StudyExperiment
 from scnf.experiments.study import Row, Study
-from scnf.training.check import can_compile
+from scnf.training.compiling import can_compile
 
 # A fit of this length gains more by machine code than the making of it takes.
 _FASTER = {"training.compile": can_compile()}

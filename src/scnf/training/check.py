@@ -1,20 +1,10 @@
 """What of a training can be refused before anything is begun."""
 
-import os
-import shutil
-
 from scnf.data.batches import batch_counts
 from scnf.errors import UserError
 from scnf.recipes.schema import TrainingSpec
+from scnf.training.compiling import can_compile
 from scnf.training.data import TrainingData
-
-_COMPILERS = ("g++", "clang++", "c++", "cl")
-
-
-def can_compile() -> bool:
-    """Return whether there is a C++ compiler, which torch needs to translate a model to machine code."""
-    own = os.environ.get("CXX")
-    return any(map(shutil.which, (own,) if own else _COMPILERS))
 
 
 def check_training(spec: TrainingSpec, data: TrainingData, processes: int) -> None:
@@ -22,7 +12,9 @@ def check_training(spec: TrainingSpec, data: TrainingData, processes: int) -> No
     if processes > (size := sum(batch_counts(spec, data.y).values())):
         raise UserError(f"{processes} devices cannot share a batch of {size} rows")
     if spec.compile and not can_compile():
-        raise UserError("training.compile needs a C++ compiler such as g++, and none is found: install one or leave it out")
+        raise UserError(
+            "training.compile needs a C++ compiler such as g++, and none is found: install one, or leave the key out"
+        )
     if spec.consistency is not None and not data.is_images and not spec.consistency.augment.noise:
         raise UserError(
             "training.consistency alters images of whole numbers; these rows are none, and need "

@@ -16,6 +16,7 @@ from scnf.model import SemiConditionalFlow
 from scnf.recipes.build import build_model
 from scnf.recipes.schema import Recipe, TrainingSpec
 from scnf.training.check import check_training
+from scnf.training.compiling import compiled
 from scnf.training.data import TrainingData
 from scnf.training.ema import WeightAverage
 from scnf.training.graph import spread_labels
@@ -141,7 +142,7 @@ class Trial:
             self.model.initialize(*start_rows(first, self.spec))
         self._of_a_gaussian = _gaussian_log_density(first.continuous())
         # Only the steps of training are compiled: all else is called too seldom, and with batches of other sizes.
-        trained = torch.compile(self.model) if self.spec.compile else self.model
+        trained = compiled(self.model) if self.spec.compile else self.model
         self.module, self.optimizer = fabric.setup(trained, make_optimizer(self.model, self.spec))
         self.average = WeightAverage(self.model, self.spec.ema)
         # The average up to the last finite loss: the step after it may be the one that ruins the weights.
