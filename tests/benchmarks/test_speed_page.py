@@ -49,7 +49,9 @@ def test_making_a_batch_with_altered_copies_takes_hardly_more(kept):
 def test_the_aim_is_told_with_whether_it_is_reached(kept, percent, compiled, word):
     kept["speed"][0] |= {"train_percent_of_roofline": percent, "compiled_percent_of_roofline": compiled}
     assert f"**The aim is {word}**" in page(kept)
-    told = f"{percent:.1f} %." if compiled is None else f"{percent:.1f} %, and {compiled:.1f} % with `training.compile`."
+    told = (
+        f"{percent:.1f} %." if compiled is None else f"{percent:.1f} %, and {compiled:.1f} % with `training.compile`."
+    )
     assert f"at least 85 % of the roofline, and has {told}" in findings(kept)
     kept["speed"].pop(0)
     assert "The aim" not in page(kept)

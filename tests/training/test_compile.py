@@ -14,9 +14,7 @@ from tests.helpers import blobs, small_recipe
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_compiled_steps_are_the_same_steps():
     f, h = {"kind": "coupling", "steps": 1, "hidden": [8]}, {"kind": "gaussian"}  # little to compile
-    plain, compiled = (
-        fit(small_recipe(f, h, compile=wanted), blobs()).model.state_dict() for wanted in (False, True)
-    )
+    plain, compiled = (fit(small_recipe(f, h, compile=wanted), blobs()).model.state_dict() for wanted in (False, True))
     assert plain.keys() == compiled.keys()
     for name, value in plain.items():
         torch.testing.assert_close(compiled[name], value, rtol=1e-4, atol=1e-5)
