@@ -96,7 +96,8 @@ def test_every_batch_that_is_drawn_is_another(tiny):
 def test_altered_copies_are_drawn_and_trained_on_where_a_recipe_has_them(monkeypatch):
     work = workload(speed.WITH_COPIES, 16)
     x, _, _, copies, places = work.draw()
-    assert len(copies) == len(places) == len(x) / 2
+    assert len(copies) == len(places)
+    assert 0 <= len(copies) - len(x) / 2 <= 1  # half of the labelled rows and half of the others, rounded
     asked, original = [], Batches.copies
     monkeypatch.setattr(Batches, "copies", lambda *inputs: asked.append(1) or original(*inputs))
     work.train()  # progress is 0, and the copies come after it

@@ -211,10 +211,12 @@ def test_a_recipe_cannot_be_changed():
         small_recipe().training.steps = 3
 
 
-def test_consistency_is_all_that_its_recipe_adds():
+def test_consistency_and_what_keeps_it_steady_is_all_that_its_recipe_adds():
     with_it, without = load_recipe("mnist-consistency"), load_recipe("mnist")
     assert with_it.training.consistency is not None
     # A model that is taught its classes can do without the graph for longer.
     assert with_it.training.guess < without.training.guess
-    assert with_it.training.model_copy(update={"consistency": None, "guess": 0.8}) == without.training
+    others = ("guess", "labelled_share", "weight_decay", "clip")
+    same = {"consistency": None, **{name: getattr(without.training, name) for name in others}}
+    assert with_it.training.model_copy(update=same) == without.training
     assert with_it.model == without.model

@@ -18,6 +18,7 @@ from scnf.model import SemiConditionalFlow
 from scnf.recipes.build import build_model
 from scnf.recipes.schema import Recipe
 from scnf.tensorfile import read_tensors, write_tensors
+from scnf.training.check import check_training
 from scnf.training.data import TrainingData
 from scnf.training.devices import Task, several_devices
 from scnf.training.trial import Record, Trial, add_over_processes
@@ -103,6 +104,7 @@ def fit(
     if devices < 1:
         raise UserError(f"devices must be at least 1, got {devices}")
     if devices > 1 and fabric is None:
+        check_training(recipe.training, data, devices)  # before there are processes to end
         with several_devices(Task(recipe, data, seed, checkpoint, resume), devices) as shared:
             return fit(recipe, data, seed, checkpoint, resume, on_step, shared, checkpoint_seconds, on_record=on_record)
     run = _Run(recipe, data, seed, checkpoint, fabric or Fabric(accelerator="auto", devices=1), checkpoint_seconds)
