@@ -11,14 +11,15 @@ from scnf.recipes import load_recipe
 
 def test_every_row_lacks_something_of_the_recipe():
     recipes = STUDY.known_recipes(5.0)
-    assert list(recipes) == list(WITHOUT) == list(TITLES)
-    whole = load_recipe("mnist", {"training.max_minutes": 5.0})
-    same = [name for name, r in recipes.items() if (r.model, r.training) == (whole.model, whole.training)]
-    assert same == ["mnist"]
+    assert list(recipes) == [name for rows in WITHOUT.values() for name in rows] == list(TITLES)
+    for whole_name, names in WITHOUT.items():
+        whole = load_recipe(whole_name, {"training.max_minutes": 5.0})
+        same = [n for n in names if (recipes[n].model, recipes[n].training) == (whole.model, whole.training)]
+        assert same == [whole_name]
 
 
 def test_a_row_is_recorded_and_shown(tmp_path, tiny_image_recipe, small_images, in_process):
-    study = replace(STUDY, rows=rows(tiny_image_recipe)[:1])
+    study = replace(STUDY, rows=rows("mnist", tiny_image_recipe)[:1])
     summary = run(Options(splits=1, out=tmp_path, minutes=0.004, data_dir=small_images), study)
     assert summary["failures"] == []
     record = read_record(tmp_path / "ablation" / "mnist" / "mnist-0.json")
@@ -26,7 +27,7 @@ def test_a_row_is_recorded_and_shown(tmp_path, tiny_image_recipe, small_images, 
     assert f"| `mnist` as it is | {record['metrics']['error']:.2f} |" in page
     assert "| parameters | steps | CPU seconds |" in page
     assert f"| {sum(record['steps']):,} | {record['cpu_seconds']:,.0f} |" in page
-    assert "not both recorded yet" in summary["verdicts"][0]
+    assert "No recipe is recorded both" in summary["verdicts"][0]
 
 
 def row(name, error, bits, splits=3):
@@ -47,12 +48,23 @@ def row(name, error, bits, splits=3):
             "**error** changes most with “no graph: equation 1 from the first step on”, down from 10.00 to 4.00; "
             "**bits/dim** changes most with “Adam for all, no Muon”, down from 1.200 to 0.900.",
         ),
-        ([row("mnist", 4.0, 1.2)], "are not both recorded yet."),
-        ([row("adam", 4.0, 1.2)], "are not both recorded yet."),
+        ([row("mnist", 4.0, 1.2)], "without an ingredient yet."),
+        ([row("adam", 4.0, 1.2)], "without an ingredient yet."),
+        # A recipe is compared with itself alone.
+        (
+            [row("mnist", 4.0, 1.2), row("mnist-consistency", 2.0, 1.4), row("consistency-no-graph", 5.0, 1.3)],
+            "`mnist-consistency`: **error** changes most with “no graph: the posterior alone teaches”, up from 2.00 to "
+            "5.00; **bits/dim** changes most with “no graph: the posterior alone teaches”, down from 1.400 to 1.300.",
+        ),
     ],
 )
 def test_the_verdict_names_what_matters_most(rows, words):
     assert verdict({"rows": rows}).endswith(words)
+
+
+def test_each_recipe_has_a_verdict():
+    rows = [row(name, 4.0, 1.2) for name in ("mnist", "adam", "mnist-consistency", "consistency-light")]
+    assert [verdict({"rows": rows}).count(f"`{recipe}`: **error**") for recipe in WITHOUT] == [1, 1]
 
 
 @pytest.mark.parametrize(("splits", "told"), [((3, 3), False), ((3, 1), True), ((1, 3), True), ((1, 1), True)])

@@ -1,4 +1,4 @@
-"""What each ingredient of the recipe mnist brings: the recipe without it, in a short and equal time."""
+"""What each ingredient of mnist and mnist-consistency brings: the recipe without it, in a short and equal time."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _RESIDUAL: dict[str, Any] = {
     "model.f.levels.0.channel": 5,
     "model.f.levels.1.channel": 6,
 }
-WITHOUT: dict[str, dict[str, Any]] = {
+_OF_LIKELIHOOD: dict[str, dict[str, Any]] = {
     "mnist": {},
     "no-graph": {"training.guess": 0.0},
     "no-covariances": {"model.h.class_linear": False},
@@ -24,13 +24,31 @@ WITHOUT: dict[str, dict[str, Any]] = {
     "larger-z-f": {"model.f.levels.1.keep": 4},
     "heavy-labels": {"training.labelled_weight": 0.25, "training.labelled_share": 0.25},
 }
+_OF_CONSISTENCY: dict[str, dict[str, Any]] = {
+    "mnist-consistency": {},
+    "consistency-no-graph": {"training.guess": 0.0},
+    "consistency-graph-alone": {"training.guess": 1.0},
+    "consistency-unaltered": {
+        "training.consistency.augment": {"shift": 0.0, "rotate": 0.0, "scale": 0.0, "shear": 0.0}
+    },
+    "consistency-light": {"training.consistency.weight": 100.0},
+    "consistency-heavy": {"training.consistency.weight_end": 2000.0},
+    "consistency-no-limit": {"training.consistency.limit": None},
+    "consistency-no-decay": {"training.weight_decay": 0.0},
+    "consistency-high-clip": {"training.clip": 50_000.0},
+    "consistency-cold": {"training.consistency.temperature": 4.0},
+    "consistency-more-labels": {"training.labelled_share": 0.125},
+}
+# Each recipe as it is, under its name, and without an ingredient in turn.
+WITHOUT = {"mnist": _OF_LIKELIHOOD, "mnist-consistency": _OF_CONSISTENCY}
 
 
-def rows(recipe: str) -> tuple[Row, ...]:
-    """Return the recipe as it is, and without each ingredient in turn."""
-    return tuple(Row(name, recipe, {"name": f"ablation-{name}", **keys}) for name, keys in WITHOUT.items())
+def rows(of: str, recipe: str) -> tuple[Row, ...]:
+    """Return a recipe in the place of mnist or mnist-consistency as it is, and without each ingredient in turn."""
+    return tuple(Row(name, recipe, {"name": f"ablation-{name}", **keys}) for name, keys in WITHOUT[of].items())
 
 
-STUDY = Study(name="ablation", rows=rows("mnist"), data=("mnist",), labels=100, splits=1, minutes=5.0)
+ALL_ROWS = tuple(row for recipe in WITHOUT for row in rows(recipe, recipe))
+STUDY = Study(name="ablation", rows=ALL_ROWS, data=("mnist",), labels=100, splits=1, minutes=5.0)
 _EXPERIMENT = StudyExperiment(STUDY, "scnf.experiments.ablation_render")
 plan, run, rendered = _EXPERIMENT.plan, _EXPERIMENT.run, _EXPERIMENT.rendered

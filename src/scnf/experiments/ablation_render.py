@@ -1,11 +1,11 @@
-"""The ablation of the recipe mnist as a page, made from its run records alone."""
+"""The ablation of mnist and mnist-consistency as a page, made from its run records alone."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from scnf.evaluation.tables import markdown_table
-from scnf.experiments.ablation import STUDY
+from scnf.experiments.ablation import STUDY, WITHOUT
 from scnf.experiments.rendering import Rendered, write
 from scnf.experiments.summary import metric_cells, study_summary, time_limit
 from scnf.recipes import Recipe
@@ -22,6 +22,17 @@ TITLES = {
     "no-split-prior": "no Gaussian for what is factored out, given what is kept",
     "larger-z-f": "z_f of 196 components, not 98",
     "heavy-labels": "labelled rows a quarter of batch and objective",
+    "mnist-consistency": "`mnist-consistency` as it is",
+    "consistency-no-graph": "no graph: the posterior alone teaches",
+    "consistency-graph-alone": "the graph alone teaches to the end",
+    "consistency-unaltered": "copies that are not altered",
+    "consistency-light": "a weight of 100 from the start",
+    "consistency-heavy": "a weight of 2,000 to the end",
+    "consistency-no-limit": "cross-entropy without a limit",
+    "consistency-no-decay": "no decay of the weights",
+    "consistency-high-clip": "gradients clipped at 50,000, not 8,000",
+    "consistency-cold": "a temperature of 4, not 12",
+    "consistency-more-labels": "eight labelled images in a batch, not one",
 }
 _HEADER = ["recipe", *(title for title, _ in METRICS.values()), "splits"]
 
@@ -32,21 +43,30 @@ def summarize(folder: Path, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
 
 
 def verdict(summary: dict[str, Any]) -> str:
-    """Return which ingredient matters most for the error and which for bits/dim, in one line."""
+    """Return which ingredient of each recipe matters most for the error and which for bits/dim."""
     rows = {row["name"]: row for row in summary["rows"]}
-    whole = rows.pop("mnist", None)
-    if whole is None or not rows:
-        return "The recipe as it is and without an ingredient are not both recorded yet."
+    told = [text for recipe in WITHOUT if (text := _verdict_on(recipe, rows))]
+    if not told:
+        return "No recipe is recorded both as it is and without an ingredient yet."
+    if min(row["splits"] for row in rows.values()) == 1:
+        told.append("There are rows of one split alone: small changes may be chance.")
+    return " ".join(told)
+
+
+def _verdict_on(recipe: str, rows: Mapping[str, dict[str, Any]]) -> str | None:
+    whole = rows.get(recipe)
+    others = {name: rows[name] for name in WITHOUT[recipe] if name in rows and name != recipe}
+    if whole is None or not others:
+        return None
     told = []
     for metric, (title, digits) in METRICS.items():
         before = whole[metric]["mean"]
-        changes = {name: row[metric]["mean"] - before for name, row in rows.items()}
+        changes = {name: row[metric]["mean"] - before for name, row in others.items()}
         name = max(changes, key=lambda name: abs(changes[name]))
         way = "up" if changes[name] > 0 else "down"
-        change = f"{way} from {before:.{digits}f} to {rows[name][metric]['mean']:.{digits}f}"
+        change = f"{way} from {before:.{digits}f} to {others[name][metric]['mean']:.{digits}f}"
         told.append(f"**{title.split(',')[0]}** changes most with “{TITLES[name]}”, {change}")
-    alone = min(row["splits"] for row in (whole, *rows.values())) == 1
-    return "; ".join(told) + (". There are rows of one split alone: small changes may be chance." if alone else ".")
+    return f"`{recipe}`: {'; '.join(told)}."
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
@@ -63,11 +83,11 @@ def page(summary: dict[str, Any]) -> str:
         [
             "# What each ingredient brings",
             "",
-            f"MNIST with {STUDY.labels} labels, the recipe `mnist` without one ingredient at a time; mean ± standard",
-            "deviation over the splits.",
+            f"MNIST with {STUDY.labels} labels, `mnist` and `mnist-consistency` without one ingredient at a time; mean",
+            "± standard deviation over the splits.",
             *time_limit(summary),
-            "Such a time is a small part of what the recipe is made for: it shows directions, not what a long run ends",
-            "at.",
+            "Such a time is a small part of what the recipes are made for: it shows directions, not what a long run",
+            "ends at.",
             "",
             markdown_table([*_HEADER, "parameters", "steps", "CPU seconds"], rows),
             "",

@@ -1,6 +1,7 @@
 """Images described by where they have edges of which direction: near each other if they look alike."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -12,21 +13,23 @@ SMALLEST_SIDE = 4
 _LARGE_ENOUGH, _ENLARGED = 16, 4
 _DIRECTIONS = 8
 _SQUARINGS = 4  # the more, the less an edge counts for the directions beside its own
-_CELLS = 8  # about so many to a side, of 4 pixels at least
 _VALUES_AT_A_TIME = 100_000
 
 
-def describe_edges(images: Tensor) -> Tensor:
+def describe_edges(images: Tensor, cells: int = 8, prepare: Callable[[Tensor], Tensor] = torch.Tensor.float) -> Tensor:
     """Return the strength of the edges of each direction in each cell of images ``[N, C, H, W]``, ``[N, features]``.
+
+    There are about so many ``cells`` to a side, of 4 pixels at least. ``prepare`` makes some of the images at a time
+    what is looked at.
 
     Cells overlap and have soft borders, so that a stroke that moves a little changes little. Reference: Dalal and
     Triggs, Histograms of Oriented Gradients for Human Detection (2005).
     """
     at_a_time = max(_VALUES_AT_A_TIME // images[0].numel(), 1)
-    return torch.cat([_describe(some.float()) for some in images.split(at_a_time)])
+    return torch.cat([_describe(prepare(some), cells) for some in images.split(at_a_time)])
 
 
-def _describe(images: Tensor) -> Tensor:
+def _describe(images: Tensor, cells: int) -> Tensor:
     if min(images.shape[2:]) < _LARGE_ENOUGH:
         images = F.interpolate(images, scale_factor=_ENLARGED, mode="bicubic")
     count, channels, height, width = images.shape
@@ -39,10 +42,10 @@ def _describe(images: Tensor) -> Tensor:
     edges = edges.clamp_(0, 1)
     for _ in range(_SQUARINGS):
         edges = edges.square_()
-    cell = max(4, round(min(height, width) / _CELLS))
-    cells = edges.mul_(strength).flatten(0, 1) @ torch.kron(_soft_cells(height, cell), _soft_cells(width, cell)).T
+    cell = max(4, round(min(height, width) / cells))
+    strengths = edges.mul_(strength).flatten(0, 1) @ torch.kron(_soft_cells(height, cell), _soft_cells(width, cell)).T
     # The root: many weak edges against few strong ones.
-    return cells.view(count, -1).clamp(min=0).sqrt()
+    return strengths.view(count, -1).clamp(min=0).sqrt()
 
 
 def _soft_cells(length: int, cell: int) -> Tensor:

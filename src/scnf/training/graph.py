@@ -1,5 +1,6 @@
 """Labels spread along a graph of nearest neighbours: a first guess of the classes of many rows."""
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -7,6 +8,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from scnf.training.edges import SMALLEST_SIDE, describe_edges
+from scnf.training.upright import set_upright
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -17,6 +19,8 @@ _SPREAD = 0.99  # how much of a row's classes comes from its neighbours in a rou
 _ROUNDS = 100
 # Then the classes of all rows are made surer, and spread a little further, again and again.
 _SHARPENINGS, _SPREAD_OF_SURE, _ROUNDS_OF_SURE = 5, 0.9, 10
+_FINE_ENOUGH = 16  # pixels to a side: coarser images are blurred more than they gain by being set upright
+_FEW_CELLS = 5  # to a side: what is written needs smaller ones, clothes are told by larger ones
 _ROWS_AT_A_TIME = 64
 _COLUMNS_OF_A_GROUP = 64
 
@@ -26,11 +30,12 @@ def spread_labels(x: Tensor, y: Tensor, classes: int) -> Tensor:
 
     The graph joins a row ``[N, ...]`` with its nearest neighbours among the principal components (of images large
     enough: of where they have edges of which direction), by weights that fall with the distance. A row that no label
-    reaches is of all classes alike.
+    reaches is of all classes alike. Fine images have two graphs, joined: one of small strokes in the images set
+    upright, one of the large strokes as they are.
     References: Zhou et al., Learning with Local and Global Consistency (2004); spread and sharpened in turns: Garcia-
     Cardona et al., Multiclass Data Segmentation using Diffuse Interface Methods on Graphs (2014).
     """
-    graph = _graph(_points(x))
+    graph = _mean([_graph(points) for points in _views(x)])
     labels = torch.zeros(len(y), classes)
     known = (y >= 0).nonzero()[:, 0]
     labels[known, y[known]] = 1.0
@@ -43,6 +48,14 @@ def spread_labels(x: Tensor, y: Tensor, classes: int) -> Tensor:
         guess = _balanced(_spread(graph, guess, sure, _SPREAD_OF_SURE, _ROUNDS_OF_SURE), shares)
     guess = _sharpened(guess)
     return guess.where(guess.sum(1, keepdim=True) > 0, 1 / classes)
+
+
+def _mean(graphs: Sequence["csr_array"]) -> "csr_array":
+    """Return the graph of all edges, each with its mean weight."""
+    total = graphs[0]
+    for graph in graphs[1:]:
+        total = total + graph
+    return total if len(graphs) == 1 else (total * (1 / len(graphs))).astype(total.dtype)
 
 
 def _spread(graph: "csr_array", start: Tensor, source: Tensor, share: float, rounds: int) -> Tensor:
@@ -72,12 +85,20 @@ def _to_one(guess: Tensor) -> Tensor:
     return guess / guess.sum(1, keepdim=True).clamp(min=1e-30)
 
 
-def _points(x: Tensor) -> Tensor:
-    """Return rows as points ``[N, D]`` that are near each other if the rows are alike."""
+def _views(x: Tensor) -> Iterator[Tensor]:
+    """Yield rows as points ``[N, D]`` that are near each other if the rows are alike, in one or two ways."""
     if x.dim() != 4 or min(x.shape[2:]) < SMALLEST_SIDE:
-        return _principal(x.flatten(1).float())
+        yield _principal(x.flatten(1).float())
+    elif min(x.shape[2:]) < _FINE_ENOUGH:
+        yield _points_of_edges(describe_edges(x))
+    else:
+        yield _points_of_edges(describe_edges(x, prepare=set_upright))
+        yield _points_of_edges(describe_edges(x, cells=_FEW_CELLS))
+
+
+def _points_of_edges(edges: Tensor) -> Tensor:
     # How strong an image's edges are says little of what it shows, and components less in which all images differ.
-    points = _principal(normalize(describe_edges(x)))
+    points = _principal(normalize(edges))
     return points / points.std(0).clamp(min=1e-6).sqrt()
 
 
