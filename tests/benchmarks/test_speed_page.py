@@ -36,8 +36,6 @@ def test_making_a_batch_takes_hardly_any_of_a_step(kept):
 
 
 def test_making_a_batch_with_altered_copies_takes_hardly_more(kept):
-    if "copies" not in kept:
-        pytest.skip("the kept record is from before copies were measured; `scnf bench speed` measures them")
     assert kept["rows"] == 60_000
     assert kept["copies"]["loader_percent_of_step"] < MOST_OF_A_STEP
 
@@ -79,8 +77,6 @@ def test_two_processes_stand_beside_the_one_they_are_measured_against(kept):
 
 
 def test_what_batches_are_made_of_is_told(kept):
-    kept.pop("copies", None)
-    assert "making one was measured on 128, without altered copies" in page(kept)
     kept |= {"rows": 60_000, "copies": {"recipe": "a", "loader_percent_of_step": 1.25}}
     assert "made of 60,000 images. With the altered copies of `a` making one takes 1.25 % of a step" in page(kept)
 

@@ -89,11 +89,6 @@ def _devices(record: dict[str, Any]) -> str:
 
 
 def _loader(record: dict[str, Any]) -> str:
-    if "copies" not in record:
-        return (
-            "This record is from before batches were made of as many images as MNIST has: making one was measured on "
-            f"{2 * record['batch_size']}, without altered copies."
-        )
     copies = record["copies"]
     return (
         f"Batches are made of {record['rows']:,} images. With the altered copies of `{copies['recipe']}` making one "
