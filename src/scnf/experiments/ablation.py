@@ -31,13 +31,12 @@ _OF_CONSISTENCY: dict[str, dict[str, Any]] = {
     "consistency-unaltered": {
         "training.consistency.augment": {"shift": 0.0, "rotate": 0.0, "scale": 0.0, "shear": 0.0}
     },
-    "consistency-light": {"training.consistency.weight": 100.0},
+    "consistency-light": {"training.consistency.weight": 100.0, "training.consistency.weight_end": None},
     "consistency-heavy": {"training.consistency.weight_end": 2000.0},
     "consistency-no-limit": {"training.consistency.limit": None},
     "consistency-no-decay": {"training.weight_decay": 0.0},
     "consistency-high-clip": {"training.clip": 50_000.0},
     "consistency-cold": {"training.consistency.temperature": 4.0},
-    "consistency-more-labels": {"training.labelled_share": 0.125},
 }
 # Each recipe as it is, under its name, and without an ingredient in turn.
 WITHOUT = {"mnist": _OF_LIKELIHOOD, "mnist-consistency": _OF_CONSISTENCY}

@@ -26,13 +26,12 @@ TITLES = {
     "consistency-no-graph": "no graph: the posterior alone teaches",
     "consistency-graph-alone": "the graph alone teaches to the end",
     "consistency-unaltered": "copies that are not altered",
-    "consistency-light": "a weight of 100 from the start",
-    "consistency-heavy": "a weight of 2,000 to the end",
+    "consistency-light": "a weight of 100 throughout",
+    "consistency-heavy": "a weight of 2,000 throughout",
     "consistency-no-limit": "cross-entropy without a limit",
     "consistency-no-decay": "no decay of the weights",
     "consistency-high-clip": "gradients clipped at 50,000, not 8,000",
     "consistency-cold": "a temperature of 4, not 12",
-    "consistency-more-labels": "eight labelled images in a batch, not one",
 }
 _HEADER = ["recipe", *(title for title, _ in METRICS.values()), "splits"]
 
