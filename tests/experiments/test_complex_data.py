@@ -119,5 +119,5 @@ def test_weights_and_cpu_seconds_are_shown(tmp_path):
     assert weights["model"] == "weight of L_clf | of consistency | parameters | steps | CPU seconds |"
     assert [weights[title] for title in TITLES.values()] == [
         f"{weight} | 1,234 | 300 | 101 |"
-        for weight in ("– | –", "100 | –", "– | 8", "– | –", "– | 2000 → 100", "– | –", "100 | –")
+        for weight in ("– | –", "100 | –", "– | 8", "– | –", "– | 2000 → 500", "– | –", "100 | –")
     ]
