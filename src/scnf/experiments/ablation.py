@@ -47,7 +47,7 @@ def rows(of: str, recipe: str) -> tuple[Row, ...]:
     return tuple(Row(name, recipe, {"name": f"ablation-{name}", **keys}) for name, keys in WITHOUT[of].items())
 
 
-ALL_ROWS = tuple(row for recipe in WITHOUT for row in rows(recipe, recipe))
-STUDY = Study(name="ablation", rows=ALL_ROWS, data=("mnist",), labels=100, splits=1, minutes=5.0)
+_ROWS = tuple(row for recipe in WITHOUT for row in rows(recipe, recipe))
+STUDY = Study(name="ablation", rows=_ROWS, data=("mnist",), labels=100, splits=1, minutes=5.0)
 _EXPERIMENT = StudyExperiment(STUDY, "scnf.experiments.ablation_render")
 plan, run, rendered = _EXPERIMENT.plan, _EXPERIMENT.run, _EXPERIMENT.rendered

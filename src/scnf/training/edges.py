@@ -10,7 +10,7 @@ from torch.nn import functional as F
 # Of smaller images the pixels themselves say as much.
 SMALLEST_SIDE = 4
 # Images below so many pixels to a side are enlarged first, so that a cell is smaller than a stroke.
-_LARGE_ENOUGH, _ENLARGED = 16, 4
+FINE_ENOUGH, _ENLARGED = 16, 4
 _DIRECTIONS = 8
 _SQUARINGS = 4  # the more, the less an edge counts for the directions beside its own
 _VALUES_AT_A_TIME = 100_000
@@ -30,7 +30,7 @@ def describe_edges(images: Tensor, cells: int = 8, prepare: Callable[[Tensor], T
 
 
 def _describe(images: Tensor, cells: int) -> Tensor:
-    if min(images.shape[2:]) < _LARGE_ENOUGH:
+    if min(images.shape[2:]) < FINE_ENOUGH:
         images = F.interpolate(images, scale_factor=_ENLARGED, mode="bicubic")
     count, channels, height, width = images.shape
     planes = F.pad(images.reshape(count * channels, 1, height, width), (1, 1, 1, 1), mode="replicate")

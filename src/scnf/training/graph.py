@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from scnf.training.edges import SMALLEST_SIDE, describe_edges
+from scnf.training.edges import FINE_ENOUGH, SMALLEST_SIDE, describe_edges
 from scnf.training.upright import set_upright
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ _SPREAD = 0.99  # how much of a row's classes comes from its neighbours in a rou
 _ROUNDS = 100
 # Then the classes of all rows are made surer, and spread a little further, again and again.
 _SHARPENINGS, _SPREAD_OF_SURE, _ROUNDS_OF_SURE = 5, 0.9, 10
-_FINE_ENOUGH = 16  # pixels to a side: coarser images are blurred more than they gain by being set upright
 _FEW_CELLS = 5  # to a side: what is written needs smaller ones, clothes are told by larger ones
 _ROWS_AT_A_TIME = 64
 _COLUMNS_OF_A_GROUP = 64
@@ -52,10 +51,7 @@ def spread_labels(x: Tensor, y: Tensor, classes: int) -> Tensor:
 
 def _mean(graphs: Sequence["csr_array"]) -> "csr_array":
     """Return the graph of all edges, each with its mean weight."""
-    total = graphs[0]
-    for graph in graphs[1:]:
-        total = total + graph
-    return total if len(graphs) == 1 else (total * (1 / len(graphs))).astype(total.dtype)
+    return (sum(graphs[1:], graphs[0]) / len(graphs)).astype(graphs[0].dtype)
 
 
 def _spread(graph: "csr_array", start: Tensor, source: Tensor, share: float, rounds: int) -> Tensor:
@@ -89,7 +85,7 @@ def _views(x: Tensor) -> Iterator[Tensor]:
     """Yield rows as points ``[N, D]`` that are near each other if the rows are alike, in one or two ways."""
     if x.dim() != 4 or min(x.shape[2:]) < SMALLEST_SIDE:
         yield _principal(x.flatten(1).float())
-    elif min(x.shape[2:]) < _FINE_ENOUGH:
+    elif min(x.shape[2:]) < FINE_ENOUGH:
         yield _points_of_edges(describe_edges(x))
     else:
         yield _points_of_edges(describe_edges(x, prepare=set_upright))
