@@ -21,3 +21,12 @@ def small_image_model(classes: tuple[str, ...] = tuple("0123456789")) -> Trained
 
 def random_images(n: int = 3) -> np.ndarray:
     return np.random.default_rng(0).integers(0, 256, (n, 1, 28, 28), dtype=np.uint8)
+
+
+def leaning(lean: float, bar: bool) -> torch.Tensor:
+    """Return an image of a stroke that leans, with a bar across it or without."""
+    down, right = torch.arange(28)[:, None] - 13.5, torch.arange(28) - 13.5
+    ink = (-((right - lean * down) ** 2) / 2).exp() * (down.abs() < 9)
+    if bar:
+        ink = ink.maximum((-(down**2) / 2).exp() * (right.abs() < 6))
+    return (255 * ink)[None, None].to(torch.uint8)

@@ -45,6 +45,21 @@ def test_log_joint_holds_every_class(model, x):
     assert torch.equal(model(x), model.log_joint(x))
 
 
+@pytest.mark.parametrize("labelled", [1, 4, 6])
+def test_known_labels_leave_the_likelihood_and_its_gradient_as_they_are(model, x, labelled):
+    y = torch.tensor([2, 0, 1, 1, 2, 0])[:labelled]
+
+    def gradients(log_joint):
+        likelihood = log_joint[:labelled].gather(1, y[:, None]).sum() + log_joint[labelled:].logsumexp(1).sum()
+        return torch.autograd.grad(likelihood, list(model.parameters()), allow_unused=True)
+
+    for every, own in zip(gradients(model(x)), gradients(model(x, y)), strict=True):
+        torch.testing.assert_close(own, every)
+    torch.testing.assert_close(model(x, y), model(x))
+    another_class = model(x.requires_grad_(), y)[0, y[0] - 1]
+    assert not torch.autograd.grad(another_class, x)[0].any()
+
+
 def test_marginal_joint_and_posterior_agree(model, x):
     log_joint = model.log_joint(x)
     torch.testing.assert_close(model.log_prob(x), log_joint.exp().sum(1).log())

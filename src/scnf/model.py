@@ -61,9 +61,22 @@ class SemiConditionalFlow(nn.Module):
             raise ValueError(f"label_prior must hold {self.classes} positive numbers, got {prior.tolist()}")
         self.register_buffer("log_label_prior", (prior / prior.sum()).log().to(torch.get_default_dtype()))
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Return ``log_joint(x)``."""
-        return self.log_joint(x)
+    def forward(self, x: Tensor, known: Tensor | None = None) -> Tensor:
+        """Return ``log_joint(x)``, where the first rows may have ``known`` labels.
+
+        Of those rows only the value of their own class has a gradient: the likelihood asks for no more, and the other
+        classes cost h a third.
+        """
+        latents = self.encode(x)
+        if known is None:
+            return self._log_joint(latents)
+        first = Latents(*(part[: len(known)] for part in latents))
+        with torch.no_grad():
+            every = self._log_joint(first)
+        labelled = every.scatter(1, known[:, None], self._log_joint(first, known)[:, None])
+        if len(known) == len(x):
+            return labelled
+        return torch.cat([labelled, self._log_joint(Latents(*(part[len(known) :] for part in latents)))])
 
     def encode(self, x: Tensor) -> Latents:
         """Return the latents of x, one pass of f."""
@@ -77,16 +90,20 @@ class SemiConditionalFlow(nn.Module):
 
     def log_joint(self, x: Tensor) -> Tensor:
         """Return log p(x, y=k) for every class k: ``[B, K]``."""
-        z_f, z_aux, ladj = self.encode(x)
-        shared = ladj + standard_normal_log_prob(z_aux)
-        return shared[:, None] + self.conditional.log_prob_all(z_f) + self.log_label_prior
+        return self._log_joint(self.encode(x))
+
+    def _log_joint(self, latents: Latents, y: Tensor | None = None) -> Tensor:
+        """Return log p(x, y=k) for every class k, ``[B, K]``, or for the labels given, ``[B]``."""
+        shared = latents.ladj + standard_normal_log_prob(latents.z_aux)
+        if y is None:
+            return shared[:, None] + self.conditional.log_prob_all(latents.z_f) + self.log_label_prior
+        return shared + self.conditional.log_prob(latents.z_f, y) + self.log_label_prior[y]
 
     def log_prob(self, x: Tensor, y: Tensor | None = None) -> Tensor:
         """Return log p(x), or log p(x | y) if labels are given: ``[B]``."""
         if y is None:
             return self.log_joint(x).logsumexp(1)
-        z_f, z_aux, ladj = self.encode(x)
-        return ladj + standard_normal_log_prob(z_aux) + self.conditional.log_prob(z_f, y)
+        return self._log_joint(self.encode(x), y) - self.log_label_prior[y]
 
     def log_posterior(self, x: Tensor) -> Tensor:
         """Return log p(y=k | x) for every class k: ``[B, K]``."""

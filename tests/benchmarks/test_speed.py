@@ -132,6 +132,11 @@ def test_a_run_writes_record_table_and_plot(tiny, tmp_path, monkeypatch):
     assert said
 
 
+@pytest.mark.parametrize(("effort", "size"), [(speed.FULL, 256), (speed.QUICK, 4)])
+def test_a_recipe_is_measured_on_batches_of_its_own_size(effort, size):
+    assert speed._batch_size("paper-mnist", effort) == size
+
+
 def test_a_flow_on_vectors_is_refused(tmp_path):
     with pytest.raises(UserError, match="f of recipe 'toy' is none"):
         speed.run(["toy"], tmp_path)

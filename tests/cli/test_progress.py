@@ -98,3 +98,17 @@ def test_a_quiet_fit_shows_nothing(screen: Screen):
         take_steps(shown, screen, steps=10, seconds=1.0)
         shown.stage("Calibrating")
     assert screen.shown() == ""
+
+
+@pytest.mark.parametrize("screen", ["terminal", "file"], indirect=True)
+def test_what_the_first_step_waits_for_is_told(screen: Screen):
+    with FitProgress(steps=10, restarts=1, before="Spreading labels") as shown:
+        shown.bar.refresh()
+        assert "Spreading labels" in screen.shown()
+        screen.now += 600.0
+        take_steps(shown, screen, steps=3, seconds=9.0)
+        shown.bar.refresh()
+        lines = screen.shown().splitlines()
+        assert "step 3/10" in lines[-1]
+        assert "0:01:03" in lines[-1]  # seven steps of nine seconds: the wait does not count
+        assert "Spreading" not in lines[-1]

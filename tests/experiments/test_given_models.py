@@ -84,7 +84,7 @@ def test_a_model_of_something_else_is_refused(tmp_path, model, small_images_foun
 
 def test_the_headlines_model_comes_before_the_shipped_one(tmp_path, shelf):
     assert default_model("tiny", tmp_path) == shelf / "tiny-100.safetensors"
-    path = tmp_path / "mnist" / "consistency" / "tiny-0.safetensors"
+    path = tmp_path / "mnist" / "likelihood" / "tiny-0.safetensors"
     path.parent.mkdir(parents=True)
     path.touch()
     assert default_model("tiny", tmp_path) == path
@@ -97,10 +97,12 @@ def test_a_record_of_another_recipe_is_stale(tmp_path, model):
     recipe = load(model).recipe.model_dump(mode="json")
     write_record(task.record_path, {"recipe": recipe, "data": {}, "metrics": {}})
     assert task.is_done(), "without a model at hand a record is valid"
-    assert replace(task, model=model).is_done()
+    headline = tmp_path / "mnist" / "likelihood" / "mnist-0.json"
+    write_record(headline, {"recipe": recipe, "data": {}, "metrics": {}})
+    assert load_experiment("appendix-a").plan(Options(out=tmp_path))[0].is_done()
     recipe["training"]["steps"] += 1
-    write_record(task.record_path, {"recipe": recipe, "data": {}, "metrics": {}})
-    assert not replace(task, model=model).is_done()
+    write_record(headline, {"recipe": recipe, "data": {}, "metrics": {}})
+    assert not load_experiment("appendix-a").plan(Options(out=tmp_path))[0].is_done()
 
 
 @pytest.mark.parametrize(

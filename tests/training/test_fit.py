@@ -91,6 +91,18 @@ def test_sgd_and_em_take_the_same_path():
     assert not same_weights(sgd, start)
 
 
+@pytest.mark.parametrize("clf_weight", [0.0, 1.0])
+def test_sparing_h_the_other_classes_of_labelled_rows_changes_no_step(monkeypatch, clf_weight):
+    def trained(pairs: int):
+        monkeypatch.setattr(trial_module, "_PAIRS_WORTH_A_PASS", pairs)
+        return fit(small_recipe(clf_weight=clf_weight), DATA)
+
+    plain, spared = trained(pairs=1_000_000), trained(pairs=0)
+    for one, other in zip(plain.model.state_dict().values(), spared.model.state_dict().values(), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+    assert [r.labelled_error for r in plain.history] == [r.labelled_error for r in spared.history]
+
+
 def test_the_best_of_several_starts_is_kept(monkeypatch):
     monkeypatch.setattr(Trial, "objective", lambda trial: [3.0, 1.0, 2.0][trial.restart])
     best_of_three = fit(small_recipe(n_init=3), DATA)

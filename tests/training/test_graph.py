@@ -5,24 +5,14 @@ import torch
 
 from scnf.recipes import TrainingSpec
 from scnf.training import fit
-from scnf.training import graph as graph_module
 from scnf.training import trial as trial_module
-from scnf.training.edges import describe_edges
-from scnf.training.graph import _smallest, spread_labels
+from scnf.training.graph import spread_labels
 from scnf.training.trial import training_objective
 from tests.helpers import blobs, same_weights, small_recipe
+from tests.small_images import leaning
 
 DATA = blobs(rows=200, labelled=4)
 TRUTH = torch.arange(200) % 2
-
-
-def leaning(lean: float, bar: bool) -> torch.Tensor:
-    """Return an image of a stroke that leans, with a bar across it or without."""
-    down, right = torch.arange(28)[:, None] - 13.5, torch.arange(28) - 13.5
-    ink = (-((right - lean * down) ** 2) / 2).exp() * (down.abs() < 9)
-    if bar:
-        ink = ink.maximum((-(down**2) / 2).exp() * (right.abs() < 6))
-    return (255 * ink)[None, None].to(torch.uint8)
 
 
 def test_labels_spread_to_the_rows_around_them():
@@ -64,70 +54,12 @@ def test_classes_are_as_frequent_as_among_the_labels():
     assert few < 0.65 < many
 
 
-def test_images_are_near_if_their_edges_are():
-    """A stroke moved by a pixel is nearer to itself than to one of another direction that shares more of its pixels."""
-    images = torch.zeros(3, 1, 28, 28, dtype=torch.uint8)
-    images[0, :, 6:22, 12] = 255
-    images[1, :, 6:22, 13] = 255
-    images[2, :, 14, 6:22] = 255
-    features = describe_edges(images)
-    moved, turned = (features[0] - features[1]).norm(), (features[0] - features[2]).norm()
-    pixels = images.flatten(1).float()
-    assert (pixels[0] - pixels[1]).norm() > (pixels[0] - pixels[2]).norm()
-    assert moved < turned / 3
-
-
-def test_strokes_of_small_images_are_told_by_their_edges_too():
-    images = torch.zeros(3, 1, 8, 8, dtype=torch.uint8)
-    images[0, :, 1:7, 3] = 16
-    images[1, :, 1:7, 4] = 16
-    images[2, :, 4, 1:7] = 16
-    features = describe_edges(images)
-    assert (features[0] - features[1]).norm() < (features[0] - features[2]).norm() / 1.5
-
-
-@pytest.mark.parametrize("shape", [(1, 28, 28), (3, 16, 40), (1, 65, 33), (1, 8, 8), (3, 4, 5)])
-def test_flat_images_have_no_edges(shape):
-    assert not describe_edges(torch.full((2, *shape), 7, dtype=torch.uint8)).any()
-
-
-@pytest.mark.parametrize("columns", [7, 100, 448, 512, 1000])
-def test_the_smallest_values_are_found_where_a_full_search_finds_them(columns):
-    values = torch.randn(5, columns)
-    for found, expected in zip(_smallest(values, 7), values.topk(7, largest=False), strict=True):
-        assert torch.equal(found, expected)
-
-
-def test_two_graphs_are_joined(monkeypatch):
-    """Of two graphs that have each a half of the way from a label, both together have all of it."""
-    first, second = torch.arange(90.0)[:, None], torch.arange(90.0)[:, None]
-    first[60:] += 1000
-    second[:30] += 1000
-    y = torch.full((90,), -1)
-    y[0] = 1
-
-    def reached(*views):
-        monkeypatch.setattr(graph_module, "_views", lambda x: iter(views))
-        return int((spread_labels(first, y, 2)[:, 1] > 0.9).sum())
-
-    assert (reached(first), reached(second), reached(first, second)) == (60, 30, 90)
-
-
-def test_fine_images_are_also_compared_upright():
-    """Strokes without and with a bar: the nearest is one that leans alike, but upright it is one of the same kind."""
-    images = torch.cat([leaning(lean, bar) for lean in (-0.8, -0.4, 0.0, 0.4, 0.8) for bar in (False, True)])
-    upright, plain = ((points[:, None] - points).norm(dim=2) for points in graph_module._views(images))
-    kind = torch.arange(len(images)) % 2
-    same = kind == kind[:, None]
-    for distances, is_nearest in ((plain, False), (upright, True)):
-        to_same = distances.where(same & ~torch.eye(len(images), dtype=torch.bool), torch.inf).amin(1)
-        to_other = distances.where(~same, torch.inf).amin(1)
-        assert bool((to_same < to_other).all()) == is_nearest
-
-
-@pytest.mark.parametrize(("shape", "views"), [((5,), 1), ((1, 3, 3), 1), ((1, 8, 8), 1), ((3, 16, 20), 2)])
-def test_only_images_that_are_fine_enough_are_set_upright(shape, views):
-    assert len(list(graph_module._views(torch.rand(20, *shape)))) == views
+@pytest.mark.parametrize("rows", [2, 4, 30])
+def test_a_few_images_have_neighbours_too(rows):
+    images = torch.cat([leaning(0.02 * row, bar=row % 2 == 0) for row in range(rows)])
+    y = torch.full((rows,), -1)
+    y[:2] = torch.tensor([1, 0])
+    assert torch.equal(spread_labels(images, y, 2).argmax(1), (torch.arange(rows) + 1) % 2)
 
 
 def test_two_rows_are_neighbours():

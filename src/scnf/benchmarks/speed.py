@@ -27,9 +27,9 @@ WITH_COPIES = "mnist-consistency"
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to measure, and on what."""
+    """How long to measure, and on what: each recipe on batches of its own size, unless ``batch_size`` sets another."""
 
-    batch_size: int
+    batch_size: int | None
     blocks: int
     block_seconds: float
     class_counts: tuple[int, ...]
@@ -39,7 +39,7 @@ class Effort:
 
 
 FULL = Effort(
-    batch_size=64,
+    batch_size=None,
     blocks=9,
     block_seconds=3.0,
     class_counts=(1, 10, 100, 1000),
@@ -70,19 +70,19 @@ def run(
     measured, costs = [], {}
     for name in recipe_names:
         say(f"{name}: training, inference and their convolutions")
-        measured.append(measure(name, effort))
+        entry = measure(name, effort)
+        measured.append(entry)
         say(f"{name}: two processes against one")
-        rounds = (effort.blocks + 2) // 3
-        steps = round(effort.parallel_seconds * measured[-1]["train_images_per_second"] / effort.batch_size)
-        measured[-1] |= parallel.measure(name, effort.batch_size, rounds, max(steps, 2))
+        few = (effort.blocks + 2) // 3  # fits take long, and the costs of few and many labels are far apart
+        steps = round(effort.parallel_seconds * entry["train_images_per_second"] / entry["batch_size"])
+        entry |= parallel.measure(name, entry["batch_size"], few, max(steps, 2))
         say(f"{name}: log_joint for {', '.join(map(str, effort.class_counts))} classes")
         costs[name] = class_count.measure(
-            name, effort.class_counts, effort.labels_batch_size, effort.blocks, effort.block_seconds
+            name, effort.class_counts, effort.labels_batch_size, few, effort.block_seconds
         )
     say(f"{WITH_COPIES}: making a batch with altered copies")
     record = {
         "quick": quick,
-        "batch_size": effort.batch_size,
         "rows": ROWS,
         "speed": measured,
         "copies": {"recipe": WITH_COPIES, "loader_percent_of_step": measure_loader(WITH_COPIES, effort)},
@@ -103,7 +103,7 @@ def measure(recipe_name: str, effort: Effort) -> dict[str, Any]:
 
     Everything takes turns in this process; memory is that of processes of its own.
     """
-    size = effort.batch_size
+    size = _batch_size(recipe_name, effort)
     works = {recipe_name: workload(recipe_name, size)}
     if glow_peer.is_installed() and (peer := glow_peer.glow_workload(recipe_name, size)):
         works[glow_peer.NAME] = peer
@@ -136,15 +136,20 @@ def measure(recipe_name: str, effort: Effort) -> dict[str, Any]:
         ours["compiled_percent_of_roofline"] = 100 * median_ratio(times[f"{recipe_name} train bare"], times[_COMPILED])
     for work_name in ("nothing", "training", "inference"):
         ours[f"{work_name}_peak_mib"] = peak_memory(recipe_name, size, work_name)
+    ours["batch_size"] = size
     return {"recipe": recipe_name, **{key: value for key, value in ours.items() if key != "name"}, "peers": peers}
 
 
 def measure_loader(recipe_name: str, effort: Effort) -> float:
     """Return how much of a step the making of its batch takes, in percent."""
-    work = workload(recipe_name, effort.batch_size)
+    work = workload(recipe_name, _batch_size(recipe_name, effort))
     assert work.draw is not None
     times = interleaved({"train": work.train, "draw": work.draw}, effort.blocks, effort.block_seconds)
     return 100 * median_ratio(times["draw"], times["train"])
+
+
+def _batch_size(recipe_name: str, effort: Effort) -> int:
+    return effort.batch_size or load_recipe(recipe_name).training.batch_size
 
 
 def _parameters(work: Workload) -> int:

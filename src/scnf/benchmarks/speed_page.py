@@ -14,6 +14,7 @@ AIM_RECIPE, AIM_PERCENT = "paper-mnist", 85
 _WORTHWHILE = 1.05
 
 COLUMNS = (
+    ("batch_size", "images in a batch"),
     ("convolution_mmacs", "convolutions, MMAC/image"),
     ("train_images_per_second", "training images/s"),
     ("train_percent_of_roofline", "% of roofline"),
@@ -40,7 +41,9 @@ def table_rows(record: dict[str, Any]) -> list[list[str]]:
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.2f}" if value < 10 else f"{value:,.1f}"
+    if value is None or isinstance(value, int):
+        return "–" if value is None else f"{value:,}"
+    return f"{value:,.2f}" if value < 10 else f"{value:,.1f}"
 
 
 def findings(record: dict[str, Any]) -> str:
@@ -99,8 +102,8 @@ def _loader(record: dict[str, Any]) -> str:
 def page(record: dict[str, Any]) -> str:
     """Return the page."""
     parts = [
-        f"# Speed\n\nBatches of {record['batch_size']} images on {record['machine']['threads']} threads. The roofline "
-        "is a bare loop of the same convolutions, channels last, taking turns with the model.",
+        f"# Speed\n\nOn {record['machine']['threads']} threads, each recipe with batches of its own size. "
+        "The roofline is a bare loop of the same convolutions, channels last, taking turns with the model.",
         markdown_table(["recipe", *(title for _, title in COLUMNS)], table_rows(record)),
         findings(record),
     ]

@@ -271,10 +271,10 @@ def _open(out: Path, resume: bool, own: Any, named: Any, devices: int, quiet: bo
 
 def _train(run: "Run", checkpoint_every: float, devices: int, quiet: bool, data_dir: Path | None) -> dict[str, Any]:
     from scnf.cli.progress import FitProgress, interrupt_between_steps
-    from scnf.cli.understood import likelihood_of
+    from scnf.cli.understood import likelihood_of, wait_of
 
     training = run.recipe.training
-    shown = FitProgress(training.steps, training.n_init, quiet, likelihood_of(run))
+    shown = FitProgress(training.steps, training.n_init, quiet, likelihood_of(run), wait_of(run))
     try:
         with interrupt_between_steps() as interrupt, shown as progress:
 

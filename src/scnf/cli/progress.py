@@ -29,10 +29,18 @@ class FitProgress:
 
     ``likelihood`` tells −log p(x) of the rows that are kept aside, which the recipe may ask for; otherwise the loss is
     shown. Labelled rows that are trained on and told wrongly say little of new rows, so it is said which rows they are.
+    ``before`` says what there is to do, and to wait for, before the first step.
     """
 
-    def __init__(self, steps: int, restarts: int, quiet: bool = False, likelihood: Callable[[float], str] = in_nats):
-        self.steps, self.restarts, self.likelihood = steps, restarts, likelihood
+    def __init__(
+        self,
+        steps: int,
+        restarts: int,
+        quiet: bool = False,
+        likelihood: Callable[[float], str] = in_nats,
+        before: str = "",
+    ):
+        self.steps, self.restarts, self.likelihood, self.before = steps, restarts, likelihood, before
         self.console = Console(stderr=True, quiet=quiet, highlight=False)
         self.bar = Progress(
             TextColumn("{task.description}"),
@@ -44,6 +52,7 @@ class FitProgress:
             disable=quiet or not self.console.is_terminal,
         )
         self.task: TaskID | None = None
+        self.waiting: TaskID | None = None  # the bar until the first step
         self.last: Record | None = None
         self.updated = -math.inf
         self.printed = 0
@@ -51,6 +60,10 @@ class FitProgress:
 
     def __enter__(self) -> "FitProgress":
         self.bar.start()
+        if self.before and self.bar.disable:
+            self.console.print(self.before)
+        elif self.before:
+            self.waiting = self.bar.add_task(self.before, total=None, told="")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -70,6 +83,8 @@ class FitProgress:
         if self.bar.disable:
             self._print_line(int(done * _PLAIN_LINES), f"{where}  {self._told(loss)}{self._left(now, done)}")
         elif self.task is None:
+            if self.waiting is not None:
+                self.bar.remove_task(self.waiting)
             # Steps of an earlier session count as done, not as speed.
             self.task = self.bar.add_task(where, total=total, completed=completed, told=self._told(loss))
         else:

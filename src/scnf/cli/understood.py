@@ -109,6 +109,16 @@ def likelihood_of(run: Run) -> Callable[[float], str]:
     return lambda nll: f"{bits_per_dim(nll + dimensions * math.log(levels), dimensions):.3f} bits/dim"
 
 
+def wait_of(run: Run) -> str:
+    """Return what the first step of a run waits for, for a minute or two if the rows are many."""
+    training, hidden = run.recipe.training, run.data.training().y < 0
+    waits = {
+        "spreading labels along neighbours": (training.guess > 0 or training.start == "graph") and bool(hidden.any()),
+        "translating the model to machine code": training.compile,
+    }
+    return " and ".join(what for what, comes in waits.items() if comes).capitalize()
+
+
 def _of_named(data: NamedData) -> dict[str, Any]:
     split = data.split
     shape = "×".join(map(str, split.x_train.shape[1:]))

@@ -15,6 +15,7 @@ from scnf.experiments.pool import one_thread
 from scnf.experiments.rendering import TABLE
 from scnf.experiments.study import record_is_of
 from scnf.modelfile import TrainedModel, load
+from scnf.recipes import Recipe
 from scnf.shipped import shipped_file, shipped_models
 
 # Makes a record of a trained model; the data may lie in a folder of their own.
@@ -22,22 +23,34 @@ Make = Callable[[TrainedModel, Path | None], dict[str, Any]]
 
 
 def default_model(data: str, out: Path) -> Path | None:
-    """Return the model of a data set: that of the headline's first split, else the shipped one, else None."""
-    for row in HEADLINE.rows:
-        path = out / HEADLINE.name / row.name / f"{data}-0.safetensors"
-        if path.is_file():
-            return path
+    """Return the model of a data set: that of the headline's first row and split, else the shipped one, else None."""
+    path = _headline(data, out, "safetensors")
+    if path.is_file():
+        return path
     shipped = f"{data}-{HEADLINE.labels}"
     return shipped_file(shipped) if shipped in shipped_models() else None
 
 
+def default_recipe(data: str, out: Path) -> Recipe | None:
+    """Return the recipe of the default model, as the headline's record tells it: a model may be kept elsewhere."""
+    record, model = _headline(data, out, "json"), default_model(data, out)
+    if record.is_file():
+        return Recipe.model_validate(read_record(record)["recipe"])
+    return load(model).recipe if model is not None else None
+
+
+def _headline(data: str, out: Path, ending: str) -> Path:
+    return out / HEADLINE.name / HEADLINE.rows[0].name / f"{data}-0.{ending}"
+
+
 @dataclass(frozen=True)
 class ModelTask:
-    """A record of the model of a data set; ``model`` is None where there is none by default."""
+    """A record of the model of a data set; ``model`` and ``recipe`` are None where there is none by default."""
 
     data: str
     folder: Path
     model: Path | None
+    recipe: Recipe | None
     minutes: float | None = None  # nothing is trained
 
     @property
@@ -46,11 +59,10 @@ class ModelTask:
         return record_path(self.folder, self.data)
 
     def is_done(self) -> bool:
-        """Return whether the record is there, and of a model of the same recipe as the one that is there."""
+        """Return whether the record is there, and of a model of the recipe that is known."""
         if not self.record_path.is_file():
             return False
-        record = read_record(self.record_path)
-        return self.model is None or record_is_of(record, load(self.model).recipe)
+        return self.recipe is None or record_is_of(read_record(self.record_path), self.recipe)
 
 
 def record_path(folder: Path, data: str) -> Path:
@@ -61,7 +73,8 @@ def record_path(folder: Path, data: str) -> Path:
 def plan_models(name: str, known: Sequence[str], options: Options) -> list[ModelTask]:
     """Return a task for each data set, with its default model."""
     data = choose("data set", known, options.data)
-    return [ModelTask(each, options.out / name, default_model(each, options.out)) for each in data]
+    out = options.out
+    return [ModelTask(each, out / name, default_model(each, out), default_recipe(each, out)) for each in data]
 
 
 def make_records(name: str, tasks: Sequence[ModelTask], options: Options, make: Make) -> list[str]:

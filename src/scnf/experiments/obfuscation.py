@@ -16,7 +16,7 @@ from scnf.evaluation.records import read_record, run_record, write_record
 from scnf.evaluation.trained import evaluate_on, split_for
 from scnf.experiments import Options, choose
 from scnf.experiments.fitting import fit_split, record_of
-from scnf.experiments.given_model import default_model
+from scnf.experiments.given_model import default_model, default_recipe
 from scnf.experiments.pool import Report, one_thread, run_tasks
 from scnf.experiments.rendering import Rendered
 from scnf.experiments.study import record_is_of
@@ -142,10 +142,9 @@ def plan(options: Options) -> list[ProbeTask]:
         recipe = load_recipe(TRAINED_HERE)
         seeds = range(options.splits or SPLITS)
         tasks += [ProbeTask(TRAINED_HERE, recipe, seed, options.out / NAME, options.data_dir) for seed in seeds]
-    if TRAINED_BEFORE in names and (path := default_model(TRAINED_BEFORE, options.out)) is not None:
-        trained = load_model(path)
-        seed = trained.data["seed"]
-        tasks.append(ProbeTask(TRAINED_BEFORE, trained.recipe, seed, options.out / NAME, options.data_dir, path))
+    model, known_recipe = default_model(TRAINED_BEFORE, options.out), default_recipe(TRAINED_BEFORE, options.out)
+    if TRAINED_BEFORE in names and model is not None and known_recipe is not None:
+        tasks.append(ProbeTask(TRAINED_BEFORE, known_recipe, 0, options.out / NAME, options.data_dir, model))
     return tasks
 
 

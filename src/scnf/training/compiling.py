@@ -1,5 +1,6 @@
 """Models as machine code."""
 
+import logging
 import os
 import shutil
 import warnings
@@ -21,4 +22,5 @@ def compiled(model: nn.Module) -> nn.Module:
     """Return the model, to be translated when it is first called for a batch of some size."""
     # What torch says of its own parts is no news for whoever trains.
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"torch\._inductor")
+    logging.getLogger("torch._dynamo").setLevel(logging.ERROR)
     return cast(nn.Module, torch.compile(model))

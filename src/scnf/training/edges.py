@@ -29,16 +29,20 @@ def describe_edges(images: Tensor, cells: int = 8, prepare: Callable[[Tensor], T
     return torch.cat([_describe(prepare(some), cells) for some in images.split(at_a_time)])
 
 
+def gradients(planes: Tensor) -> Tensor:
+    """Return how planes ``[N, 1, H, W]`` change across and down, by Sobel's filters, ``[N, 2, H, W]``."""
+    sobel = torch.tensor([[-1.0, 0.0, 1.0], [-2.0, 0.0, 2.0], [-1.0, 0.0, 1.0]])
+    return F.conv2d(F.pad(planes, (1, 1, 1, 1), mode="replicate"), torch.stack([sobel, sobel.T])[:, None])
+
+
 def _describe(images: Tensor, cells: int) -> Tensor:
     if min(images.shape[2:]) < FINE_ENOUGH:
         images = F.interpolate(images, scale_factor=_ENLARGED, mode="bicubic")
     count, channels, height, width = images.shape
-    planes = F.pad(images.reshape(count * channels, 1, height, width), (1, 1, 1, 1), mode="replicate")
-    sobel = torch.tensor([[-1.0, 0.0, 1.0], [-2.0, 0.0, 2.0], [-1.0, 0.0, 1.0]])
-    gradients = F.conv2d(planes, torch.stack([sobel, sobel.T])[:, None]).flatten(2)
-    strength = torch.hypot(gradients[:, :1], gradients[:, 1:])
+    across_and_down = gradients(images.reshape(count * channels, 1, height, width)).flatten(2)
+    strength = torch.hypot(across_and_down[:, :1], across_and_down[:, 1:])
     angles = torch.arange(_DIRECTIONS) * (2 * math.pi / _DIRECTIONS)
-    edges = torch.stack([angles.cos(), angles.sin()], 1) @ (gradients / strength.clamp(min=1e-6))
+    edges = torch.stack([angles.cos(), angles.sin()], 1) @ (across_and_down / strength.clamp(min=1e-6))
     edges = edges.clamp_(0, 1)
     for _ in range(_SQUARINGS):
         edges = edges.square_()

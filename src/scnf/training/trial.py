@@ -40,6 +40,8 @@ _RECORDS = 200
 _FIRST_ROWS, _LAST_ROWS = 4096, 16384
 _EVALUATION_ROWS = 1024
 _HELD_OUT_ROWS = 2048
+# A pass of h for the labelled rows' own classes alone takes its time; it must spare so many pairs of a row and a class.
+_PAIRS_WORTH_A_PASS = 512
 # No guess is so sure that the density could not say otherwise.
 _LEAST_GUESS = 1e-6
 
@@ -232,7 +234,7 @@ class Trial:
         clutter = self._of_a_gaussian + clutter_level(self.spec, progress)
         consistency = self.spec.consistency
         if consistency is None or progress <= consistency.start:
-            log_joint = self.module(x)
+            log_joint = self.module(x, self._known(y))
             loss = training_objective(log_joint, y, weights, self.spec, labelled, guess, only_guess, clutter)
             return loss, _wrong(log_joint, y)
         copies, places = self.batches.copies(self.step, consistency)
@@ -255,6 +257,12 @@ class Trial:
             settings = consistency.temperature, consistency.confidence, consistency.limit
             each = consistency_loss(teacher[places], pupils, y[places], *settings)
         return loss + consistency_weight(consistency, progress) * each.sum() / count, _wrong(log_joint, y)
+
+    def _known(self, y: Tensor) -> Tensor | None:
+        """Return the labels of rows of whose classes h need only be asked one, if there are enough to gain by it."""
+        known = y[: int((y >= 0).sum())]
+        worth_it = len(known) * (self.data.classes - 1) >= _PAIRS_WORTH_A_PASS
+        return known if worth_it and not self.spec.clf_weight else None
 
     def _log_guess(self) -> Tensor | None:
         """Return the log of what the graph guesses of this process's rows, if the recipe wants that."""
