@@ -69,14 +69,14 @@ class SemiConditionalFlow(nn.Module):
         """
         latents = self.encode(x)
         if known is None:
-            return self._log_joint(latents)
+            return self.log_joint_of_latents(latents)
         first = Latents(*(part[: len(known)] for part in latents))
         with torch.no_grad():
-            every = self._log_joint(first)
-        labelled = every.scatter(1, known[:, None], self._log_joint(first, known)[:, None])
+            every = self.log_joint_of_latents(first)
+        labelled = every.scatter(1, known[:, None], self.log_joint_of_latents(first, known)[:, None])
         if len(known) == len(x):
             return labelled
-        return torch.cat([labelled, self._log_joint(Latents(*(part[len(known) :] for part in latents)))])
+        return torch.cat([labelled, self.log_joint_of_latents(Latents(*(part[len(known) :] for part in latents)))])
 
     def encode(self, x: Tensor) -> Latents:
         """Return the latents of x, one pass of f."""
@@ -90,11 +90,15 @@ class SemiConditionalFlow(nn.Module):
 
     def log_joint(self, x: Tensor) -> Tensor:
         """Return log p(x, y=k) for every class k: ``[B, K]``."""
-        return self._log_joint(self.encode(x))
+        return self.log_joint_of_latents(self.encode(x))
 
-    def _log_joint(self, latents: Latents, y: Tensor | None = None) -> Tensor:
+    def only_shared(self, latents: Latents) -> Latents:
+        """Return latents without z_aux, whose log-density is added to ``ladj``: all that log p(x, y) needs of them."""
+        return Latents(latents.z_f, latents.z_aux[:, :0], latents.ladj + standard_normal_log_prob(latents.z_aux))
+
+    def log_joint_of_latents(self, latents: Latents, y: Tensor | None = None) -> Tensor:
         """Return log p(x, y=k) for every class k, ``[B, K]``, or for the labels given, ``[B]``."""
-        shared = latents.ladj + standard_normal_log_prob(latents.z_aux)
+        shared = self.only_shared(latents).ladj
         if y is None:
             return shared[:, None] + self.conditional.log_prob_all(latents.z_f) + self.log_label_prior
         return shared + self.conditional.log_prob(latents.z_f, y) + self.log_label_prior[y]
@@ -103,7 +107,7 @@ class SemiConditionalFlow(nn.Module):
         """Return log p(x), or log p(x | y) if labels are given: ``[B]``."""
         if y is None:
             return self.log_joint(x).logsumexp(1)
-        return self._log_joint(self.encode(x), y) - self.log_label_prior[y]
+        return self.log_joint_of_latents(self.encode(x), y) - self.log_label_prior[y]
 
     def log_posterior(self, x: Tensor) -> Tensor:
         """Return log p(y=k | x) for every class k: ``[B, K]``."""

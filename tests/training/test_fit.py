@@ -10,8 +10,9 @@ from scnf.evaluation.metrics import error_percent
 from scnf.tensorfile import read_tensors
 from scnf.training import DivergedError, TrainingData, fit
 from scnf.training import trial as trial_module
+from scnf.training.objective import training_objective
 from scnf.training.schedule import clutter_level
-from scnf.training.trial import Trial, training_objective
+from scnf.training.trial import Trial
 from tests.helpers import blobs, same_weights, small_recipe
 
 DATA = blobs()

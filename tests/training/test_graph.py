@@ -7,7 +7,7 @@ from scnf.recipes import TrainingSpec
 from scnf.training import fit
 from scnf.training import trial as trial_module
 from scnf.training.graph import spread_labels
-from scnf.training.trial import training_objective
+from scnf.training.objective import training_objective
 from tests.helpers import blobs, same_weights, small_recipe
 from tests.small_images import leaning
 

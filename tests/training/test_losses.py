@@ -7,7 +7,7 @@ from scnf.recipes import TrainingSpec
 from scnf.recipes.build import build_model
 from scnf.training import classification_loss, consistency_loss, em_nll, marginal_nll
 from scnf.training.losses import log_responsibilities
-from scnf.training.trial import training_objective
+from scnf.training.objective import training_objective
 from tests.helpers import randomize, small_recipe
 
 LOG_JOINT = torch.tensor([[0.1, 0.3], [0.1, 0.3], [0.2, 0.2]]).log()

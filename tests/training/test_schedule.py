@@ -185,3 +185,11 @@ def test_clutter_falls_while_labels_lead_and_is_gone_then():
     levels = [clutter_level(spec, progress) for progress in (0.0, 0.2, 0.4, 1.0)]
     assert levels == pytest.approx([1.0, -4.0, -math.inf, -math.inf])
     assert clutter_level(TrainingSpec(), 0.0) == -math.inf
+
+
+def test_where_h_learns_alone_the_rate_falls_twice():
+    spec = TrainingSpec(learning_rate=1.0, h_rate=2.0, h_alone=0.25, warmup_steps=0, decay="linear")
+    of_both = [learning_rate(spec, 9, progress) for progress in (0.0, 0.375, 0.75)]
+    of_h = [spec.h_rate * learning_rate(spec, 9, progress, f_stands_since=9) for progress in (0.75, 0.875, 1.0)]
+    assert of_both == pytest.approx([1.0, 0.5, 0.0])
+    assert of_h == pytest.approx([1.0, 0.5, 0.0])

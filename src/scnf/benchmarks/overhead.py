@@ -13,7 +13,8 @@ from scnf.data import load
 from scnf.evaluation.records import current_commit, machine, write_record
 from scnf.recipes import load_recipe
 from scnf.training.data import TrainingData
-from scnf.training.trial import Trial, training_objective
+from scnf.training.objective import training_objective
+from scnf.training.trial import Trial
 
 _WARMUP_STEPS = 30
 

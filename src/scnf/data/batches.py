@@ -17,7 +17,7 @@ def dequantize(x: Tensor, levels: int, generator: torch.Generator | None = None)
     return (x + noise.clamp(max=1 - levels * 2**-23)) / levels
 
 
-def _seeded(*parts: int) -> torch.Generator:
+def seeded(*parts: int) -> torch.Generator:
     """Return a generator that depends on the parts alone."""
     mixed = 0
     for part in parts:
@@ -89,7 +89,7 @@ class Batches:
         if (pool, epoch) not in self._orders:
             self._orders = {key: order for key, order in self._orders.items() if key[0] != pool}
             rows = self.pools[pool]
-            generator = _seeded(self.seed, epoch, int(pool == "labelled"))
+            generator = seeded(self.seed, epoch, int(pool == "labelled"))
             self._orders[pool, epoch] = rows[torch.randperm(len(rows), generator=generator)]
         return self._orders[pool, epoch]
 
@@ -101,22 +101,23 @@ class Batches:
         weights = torch.empty(labelled + hidden)
         weights[:labelled] = weight / max(labelled, 1)
         weights[labelled:] = (1 - weight) / max(hidden, 1)
-        return self._values(self.x[rows], _seeded(self.seed, step, 2)), self.y[rows], weights
+        return self.values(self.x[rows], seeded(self.seed, step, 2)), self.y[rows], weights
 
     def copies(self, step: int, spec: ConsistencySpec) -> tuple[Tensor, Tensor]:
         """Return altered copies ``[C, ...]`` of some rows of a step's batch, and the places ``[C]`` of those in it."""
         counts = {pool: math.ceil(count * spec.share) for pool, count in self.counts.items()}
         starts = {"labelled": 0, "hidden": self.counts["labelled"]}
         places = torch.cat([torch.arange(starts[pool], starts[pool] + count) for pool, count in counts.items()])
-        generator = _seeded(self.seed, step, 3)
+        generator = seeded(self.seed, step, 3)
         x = self.x[self.rows(step)[places]]
         if x.dim() == 4 and self.levels is not None:
             x = altered(x, spec.augment, generator)
         else:
             x = x + spec.augment.noise * self.deviation * torch.randn(x.shape, generator=generator)
-        return self._values(x, generator), places
+        return self.values(x, generator), places
 
-    def _values(self, x: Tensor, generator: torch.Generator) -> Tensor:
+    def values(self, x: Tensor, generator: torch.Generator) -> Tensor:
+        """Return rows as continuous values, with the noise that training has."""
         if self.levels is not None:
             return dequantize(x, self.levels, generator)
         if self.noise_scale is not None:

@@ -1,4 +1,4 @@
-"""What each ingredient of mnist and mnist-consistency brings: the recipe without it, in a short and equal time."""
+"""What each ingredient of mnist-joint and mnist-consistency brings: the recipe without it, in a short and equal time."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ _RESIDUAL: dict[str, Any] = {
     "model.f.levels.1.channel": 6,
 }
 _OF_LIKELIHOOD: dict[str, dict[str, Any]] = {
-    "mnist": {},
+    "mnist-joint": {},
     "no-graph": {"training.guess": 0.0},
     "no-covariances": {"model.h.class_linear": False},
     "gaussians": {"model.h": {"kind": "gaussian", "covariance": "full"}},
@@ -39,11 +39,11 @@ _OF_CONSISTENCY: dict[str, dict[str, Any]] = {
     "consistency-cold": {"training.consistency.temperature": 4.0},
 }
 # Each recipe as it is, under its name, and without an ingredient in turn.
-WITHOUT = {"mnist": _OF_LIKELIHOOD, "mnist-consistency": _OF_CONSISTENCY}
+WITHOUT = {"mnist-joint": _OF_LIKELIHOOD, "mnist-consistency": _OF_CONSISTENCY}
 
 
 def rows(of: str, recipe: str) -> tuple[Row, ...]:
-    """Return a recipe in the place of mnist or mnist-consistency as it is, and without each ingredient in turn."""
+    """Return a recipe in the place of mnist-joint or mnist-consistency as it is, and without each ingredient in turn."""
     return tuple(Row(name, recipe, {"name": f"ablation-{name}", **keys}) for name, keys in WITHOUT[of].items())
 
 

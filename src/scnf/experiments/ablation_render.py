@@ -1,4 +1,4 @@
-"""The ablation of mnist and mnist-consistency as a page, made from its run records alone."""
+"""The ablation of mnist-joint and mnist-consistency as a page, made from its run records alone."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +12,7 @@ from scnf.recipes import Recipe
 
 METRICS = {"error": ("error, %", 2), "bits_per_dim": ("bits/dim", 3)}
 TITLES = {
-    "mnist": "`mnist` as it is",
+    "mnist-joint": "`mnist-joint` as it is",
     "no-graph": "no graph: equation 1 from the first step on",
     "no-covariances": "no covariance for each class before h's steps",
     "gaussians": "one Gaussian per class as h, no steps",

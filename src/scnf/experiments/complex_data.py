@@ -44,7 +44,7 @@ def measure(trained: TrainedModel, split: Split) -> dict[str, Any]:
 
 STUDY = Study(
     name="complex",
-    rows=rows("mnist", "mnist-consistency"),
+    rows=rows("mnist-joint", "mnist-consistency"),
     data=("fashion-mnist",),
     labels=100,
     splits=1,

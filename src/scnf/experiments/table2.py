@@ -27,6 +27,6 @@ def rows(recipe: str) -> tuple[Row, ...]:
     )
 
 
-STUDY = Study(name="table2", rows=rows("mnist"), data=("mnist",), labels=100, splits=3, minutes=5.0, curves=True)
+STUDY = Study(name="table2", rows=rows("mnist-joint"), data=("mnist",), labels=100, splits=3, minutes=5.0, curves=True)
 _EXPERIMENT = StudyExperiment(STUDY, "scnf.experiments.table2_render")
 plan, run, rendered = _EXPERIMENT.plan, _EXPERIMENT.run, _EXPERIMENT.rendered

@@ -22,6 +22,16 @@ class WeightAverage:
         torch._foreach_lerp_(self.average, [p.detach() for p in self.parameters], 1 - decay)
 
     @torch.no_grad()
+    def take_over(self) -> None:
+        """Put the average in the place of the parameters for good."""
+        torch._foreach_copy_([p.detach() for p in self.parameters], self.average)
+
+    @torch.no_grad()
+    def begin_anew(self) -> None:
+        """Let the average begin with the parameters as they are."""
+        torch._foreach_copy_(self.average, [p.detach() for p in self.parameters])
+
+    @torch.no_grad()
     def _swap(self) -> None:
         for parameter, average in zip(self.parameters, self.average, strict=True):
             held: Tensor = parameter.detach().clone()

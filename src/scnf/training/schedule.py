@@ -63,10 +63,17 @@ class Pace:
         self._started = time.perf_counter() - spent * (seconds or 0.0)
 
 
-def learning_rate(spec: TrainingSpec, step: int, progress: float) -> float:
+def learning_rate(spec: TrainingSpec, step: int, progress: float, f_stands_since: int | None = None) -> float:
     """Return the rate: linear warm-up by steps, constant until ``decay_start``, then down to zero, as half a cosine or
     in a straight line.
+
+    Where f stands still it begins anew, and h has no multiple of it: it need not keep up with anything.
     """
+    if f_stands_since is not None:
+        alone = spec.model_copy(update={"h_alone": 0.0})
+        done = (progress - 1 + spec.h_alone) / spec.h_alone
+        return learning_rate(alone, step - f_stands_since, done) / spec.h_rate
+    progress = min(1.0, progress / (1 - spec.h_alone))
     warmup = min(1.0, (step + 1) / max(spec.warmup_steps, 1))
     decayed = max(0.0, (progress - spec.decay_start) / (1 - spec.decay_start))
     left = 1 - decayed if spec.decay == "linear" else 0.5 * (1 + math.cos(math.pi * decayed))

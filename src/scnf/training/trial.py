@@ -10,11 +10,11 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
-from scnf.data.batches import Batches
+from scnf.data.batches import Batches, seeded
 from scnf.errors import DivergedError
-from scnf.model import SemiConditionalFlow
+from scnf.model import Latents, SemiConditionalFlow
 from scnf.recipes.build import build_model
-from scnf.recipes.schema import Recipe, TrainingSpec
+from scnf.recipes.schema import Recipe
 from scnf.training.check import check_training
 from scnf.training.compiling import compiled
 from scnf.training.data import TrainingData
@@ -22,16 +22,11 @@ from scnf.training.ema import WeightAverage
 from scnf.training.graph import spread_labels
 from scnf.training.guess import start_rows
 from scnf.training.held_out import HeldOut
-from scnf.training.losses import (
-    classification_loss,
-    consistency_loss,
-    em_nll,
-    log_responsibilities,
-    marginal_nll,
-    taught_nll,
-)
+from scnf.training.losses import consistency_loss, marginal_nll, taught_nll
+from scnf.training.objective import training_objective, wrongly_told
 from scnf.training.optimizer import make_optimizer, set_rate
 from scnf.training.schedule import Pace, Turn, clutter_level, consistency_weight, learning_rate
+from scnf.training.stored_latents import StoredLatents
 
 # So many batches in a row without a finite loss and gradient end the run.
 _PATIENCE = 20
@@ -58,43 +53,6 @@ class Record:
     labelled_weight: float
     held_out: float | None = None  # −log p(x) of the rows that are kept aside, with the averaged weights
     labelled_error: float | None = None  # %, of the labelled rows that were trained on; it flatters
-
-
-def training_objective(
-    log_joint: Tensor,
-    y: Tensor,
-    weights: Tensor,
-    spec: TrainingSpec,
-    labelled: int | None = None,
-    log_guess: Tensor | None = None,
-    only_guess: bool = False,
-    log_clutter: float = -math.inf,
-) -> Tensor:
-    """Return the scalar to minimise: the weighted likelihood objective and, if asked for, L_clf over labelled rows.
-
-    ``labelled`` counts the labelled rows of the whole batch, where these are only a part of it. ``log_guess``
-    ``[B, K]`` tells of rows without a label how likely each class is before they are looked at; ``only_guess`` lets it
-    stand in for their posterior, too. ``log_clutter`` is that of ``marginal_nll``.
-    """
-    guessed = log_joint if log_guess is None else log_joint + log_guess.where(y[:, None] < 0, 0.0)
-    if log_guess is not None and only_guess:
-        nll = em_nll(log_joint, log_guess, y)
-    elif spec.objective == "em":
-        nll = em_nll(guessed, log_responsibilities(guessed, log_clutter), y)
-    else:
-        nll = marginal_nll(guessed, y, log_clutter)
-    loss = (nll * weights).sum()
-    if spec.clf_weight:
-        count = int((y >= 0).sum()) if labelled is None else labelled
-        clf = classification_loss(log_joint, y, spec.clf_temperature).sum() / max(count, 1)
-        loss = loss + spec.clf_weight * clf
-    return loss
-
-
-def _wrong(log_joint: Tensor, y: Tensor) -> Tensor:
-    """Return which of the labelled rows have another most probable class, as a mask over them."""
-    labelled = y >= 0
-    return log_joint.detach()[labelled].argmax(1) != y[labelled]
 
 
 def _gaussian_log_density(x: Tensor) -> float:
@@ -130,7 +88,7 @@ class Trial:
         guess: Tensor | None = None,
     ):
         self.pace = Pace(recipe.training.steps, seconds)
-        self.spec, self.restart, self.fabric = recipe.training, restart, fabric
+        self.recipe, self.spec, self.restart, self.fabric = recipe, recipe.training, restart, fabric
         self.rank, self.processes = fabric.global_rank, fabric.world_size
         check_training(self.spec, data, self.processes)
         data, aside = data.hold_out(self.spec.holdout)
@@ -159,6 +117,8 @@ class Trial:
         self._wrong_of_labelled = [0.0, 0.0]
         self._bad_in_a_row = 0
         self.guess = guess
+        self.f_stands_since: int | None = None  # the first step in which h learned alone
+        self._stored: StoredLatents | None = None
 
     @property
     def progress(self) -> float:
@@ -185,12 +145,18 @@ class Trial:
         """Draw a batch, take one step of the optimiser and record it; a batch without finite values is passed over."""
         self._seed_layers()
         progress = self.progress
-        rate = learning_rate(self.spec, self.step, progress)
+        if progress >= 1 - self.spec.h_alone:
+            self._let_f_stand()
+        rate = learning_rate(self.spec, self.step, progress, self.f_stands_since)
         set_rate(self.optimizer, rate)
-        loss, wrong = self._loss(progress)
+        loss, wrong = self._loss(progress) if self._stored is None else self._loss_of_h(progress, self._stored)
         self.optimizer.zero_grad(set_to_none=True)
         # The weights add up to 1 over the whole batch, but gradients are averaged over the processes.
         self.fabric.backward(loss * self.processes if self.processes > 1 else loss)
+        if self._stored is not None and self.processes > 1:
+            for parameter in self.model.conditional.parameters():
+                if parameter.grad is not None:
+                    parameter.grad = cast(Tensor, self.fabric.all_reduce(parameter.grad, reduce_op="mean"))
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.spec.clip)
         self.pace.take_time()
         loss_value, norm_value = self._agree(loss, wrong), norm.item()
@@ -230,13 +196,20 @@ class Trial:
     def _loss(self, progress: float) -> tuple[Tensor, Tensor]:
         """Return this process's part of the loss of a batch, and which of its labelled rows are told wrongly."""
         x, y, weights = self.fabric.to_device(self._own_part(self.batches(self.step, progress)))
-        labelled, guess, only_guess = self.batches.counts["labelled"], self._log_guess(), progress < self.spec.guess
+        rows = self.batches.rows(self.step)
+        labelled, guess, only_guess = self.batches.counts["labelled"], self._log_guess(rows), progress < self.spec.guess
         clutter = self._of_a_gaussian + clutter_level(self.spec, progress)
         consistency = self.spec.consistency
         if consistency is None or progress <= consistency.start:
+            if guess is not None and only_guess and self._is_worth_a_pass(len(y)):
+                # A class drawn by its share gives the gradient of the mean over all of them, at h's price for one.
+                drawn = self._drawn(guess, y, len(rows))
+                log_joint = self.module(x, drawn)
+                loss = training_objective(log_joint, drawn, weights, self.spec)
+                return loss, wrongly_told(log_joint, y)
             log_joint = self.module(x, self._known(y))
             loss = training_objective(log_joint, y, weights, self.spec, labelled, guess, only_guess, clutter)
-            return loss, _wrong(log_joint, y)
+            return loss, wrongly_told(log_joint, y)
         copies, places = self.batches.copies(self.step, consistency)
         own = places % self.processes == self.rank
         taught, places = self.fabric.to_device((copies[own], places[own] // self.processes))
@@ -252,29 +225,75 @@ class Trial:
         else:
             if guess is not None:
                 # What the graph says is news for the rows themselves, too.
-                pupils, count = torch.cat([log_joint, of_copies]), len(self.batches.rows(self.step)) + len(copies)
+                pupils, count = torch.cat([log_joint, of_copies]), len(rows) + len(copies)
                 places = torch.cat([torch.arange(len(x), device=places.device), places])
             settings = consistency.temperature, consistency.confidence, consistency.limit
             each = consistency_loss(teacher[places], pupils, y[places], *settings)
-        return loss + consistency_weight(consistency, progress) * each.sum() / count, _wrong(log_joint, y)
+        return loss + consistency_weight(consistency, progress) * each.sum() / count, wrongly_told(log_joint, y)
 
     def _known(self, y: Tensor) -> Tensor | None:
         """Return the labels of rows of whose classes h need only be asked one, if there are enough to gain by it."""
         known = y[: int((y >= 0).sum())]
-        worth_it = len(known) * (self.data.classes - 1) >= _PAIRS_WORTH_A_PASS
-        return known if worth_it and not self.spec.clf_weight else None
+        return known if self._is_worth_a_pass(len(known)) else None
 
-    def _log_guess(self) -> Tensor | None:
-        """Return the log of what the graph guesses of this process's rows, if the recipe wants that."""
+    def _is_worth_a_pass(self, rows: int) -> bool:
+        return rows * (self.data.classes - 1) >= _PAIRS_WORTH_A_PASS and not self.spec.clf_weight
+
+    def _let_f_stand(self) -> None:
+        """From here on f stays as its average is, and h learns alone: a new one, since the old one had to follow f."""
+        if self._stored is not None:
+            return
+        is_new = self.f_stands_since is None
+        if is_new:
+            self.f_stands_since = self.step
+            self.average.take_over()
+        self._stored = StoredLatents(self.model, self.batches, self.fabric.device)
+        if is_new:
+            rows, z_f = self._stored.first(_FIRST_ROWS, self.step)
+            guess = None if self.guess is None else self.guess[rows]
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(self.seed)
+                counts = torch.ones(self.data.classes)
+                new = build_model(self.recipe.model, self.data.shape, self.data.classes, counts).conditional
+            new.initialize(z_f, self.data.y[rows], guess)
+            self.model.conditional.load_state_dict(new.state_dict())
+            self.average.begin_anew()
+
+    def _loss_of_h(self, progress: float, stored: StoredLatents) -> tuple[Tensor, Tensor]:
+        """Return this process's part of equation 1 for stored latents, and that no labelled row is looked at.
+
+        Classes are drawn from the posterior, which gives the gradient of the marginal likelihood (Fisher's identity).
+        """
+        rows, latents = stored(self.step)
+        y, *parts = self.fabric.to_device(self._own_part((self.data.y[rows], *latents)))
+        own, guess = Latents(*parts), self._log_guess(rows)
+        shares = y.new_zeros(len(y), self.data.classes).to(own.ladj) if guess is None else guess
+        if progress >= self.spec.guess:
+            with torch.no_grad():
+                shares = shares + self.model.log_joint_of_latents(own)
+        nll = -self.model.log_joint_of_latents(own, self._drawn(shares, y, len(rows)))
+        return nll.sum() / len(rows), torch.empty(0)
+
+    def _drawn(self, log_shares: Tensor, y: Tensor, rows: int) -> Tensor:
+        """Return the label of this process's rows, ``[B]``: the known one, or else a class drawn by its share.
+
+        All of the batch's ``rows`` are drawn for, so that it does not matter how many processes share them.
+        """
+        uniform = torch.rand(rows, self.data.classes, generator=seeded(self.seed, self.step, 6))
+        ahead = -(-uniform[self.rank :: self.processes].log()).log()  # Gumbel's: the largest sum is drawn by its share
+        return torch.where(y >= 0, y, (log_shares + self.fabric.to_device(ahead)).argmax(1))
+
+    def _log_guess(self, rows: Tensor) -> Tensor | None:
+        """Return the log of what the graph guesses of this process's part of the rows, if the recipe wants that."""
         if not self.spec.guess or not self.batches.counts["hidden"]:
             return None
         if self.guess is None:
             # The same in all processes and after a stop, so it is kept nowhere.
             self.guess = spread_labels(self.data.x, self.data.y, self.data.classes)
-        own = self.guess[self.batches.rows(self.step)][self.rank :: self.processes]
+        own = self.guess[rows][self.rank :: self.processes]
         return self.fabric.to_device(own.clamp(min=_LEAST_GUESS).log())
 
-    def _own_part(self, batch: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, ...]:
+    def _own_part(self, batch: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """Return this process's rows: each Nth of N processes, since the labelled ones stand first."""
         return batch if self.processes == 1 else tuple(part[self.rank :: self.processes] for part in batch)
 
@@ -360,6 +379,7 @@ class Trial:
             "seconds": self.pace.seconds,
             "spent": self.pace.spent,
             "turned": self.pace.turned,
+            "f_stands_since": self.f_stands_since,
             "held_out": held_out,
         }
         return tensors, values
@@ -383,6 +403,7 @@ class Trial:
         self.history = [Record(**record) for record in values["history"]]
         self._sums, self._bad_in_a_row = values["sums"], values["bad_in_a_row"]
         self._wrong_of_labelled = values.get("wrong_of_labelled", [0.0, 0.0])
+        self.f_stands_since = values.get("f_stands_since")
         self.pace.go_on(values["seconds"], values["spent"])
         if turned := values.get("turned"):
             self.pace.turned = Turn(*turned)

@@ -1,0 +1,118 @@
+"""The last part of a run, in which h learns alone."""
+
+import torch
+from lightning_fabric import Fabric
+
+from scnf.training import TrainingData
+from scnf.training import trial as trial_module
+from scnf.training.losses import marginal_nll
+from scnf.training.trial import Trial
+from tests.helpers import blobs, randomize, small_recipe
+
+DATA = blobs(rows=80, classes=3, labelled=12)
+
+
+def trial(data: TrainingData = DATA, **training) -> Trial:
+    return Trial(small_recipe(**training), data, 0, 0, Fabric(accelerator="cpu", devices=1))
+
+
+def weights(module: torch.nn.Module) -> torch.Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in module.parameters()])
+
+
+def test_f_stays_as_its_average_was_and_h_goes_on():
+    trained = trial(steps=8, h_alone=0.5, ema=0.9)
+    for _ in range(4):
+        trained.take_step()
+    assert trained.f_stands_since is None
+    with trained.average.applied():
+        f, h = weights(trained.model.flow), weights(trained.model.conditional)
+    trained.run()
+    assert trained.f_stands_since == 4
+    with trained.average.applied():
+        assert torch.equal(weights(trained.model.flow), f)
+        assert not torch.equal(weights(trained.model.conditional), h)
+
+
+def test_h_alone_makes_its_rows_more_likely():
+    without, alone = trial(steps=40), trial(steps=240, h_alone=0.8)
+    without.run()
+    alone.run()
+    assert alone.objective() < without.objective() - 0.03
+
+
+def test_every_row_has_its_turn_with_latents_of_its_own():
+    x = torch.randint(0, 4, (600, 1, 4, 4), dtype=torch.uint8)
+    f = {"kind": "multiscale", "levels": [{"channel": 1, "keep": 2}], "hidden": 4}
+    data = TrainingData(x, torch.arange(600) % 3, 3, levels=4)
+    drawn = trial(data, f=f, h_alone=0.5)
+    randomize(drawn.model)
+    drawn._let_f_stand()
+    assert drawn._stored is not None
+    seen = [drawn._stored(step) for step in range(4)]
+    # 600 rows are two steps of 256; which are left out changes from one round to the next.
+    assert len(torch.cat([rows for rows, _ in seen[:2]]).unique()) == 512
+    assert not torch.equal(seen[0][0], seen[2][0])
+    for rows, latents in seen:
+        decoded = drawn.model.decode(latents.z_f, torch.zeros(len(rows), 8))
+        again = drawn.model.encode(decoded)
+        torch.testing.assert_close(again.z_f, latents.z_f, rtol=1e-3, atol=1e-3)
+
+
+def test_stored_latents_tell_the_same_log_joint():
+    stored = trial(h_alone=0.5)
+    randomize(stored.model)
+    stored._let_f_stand()
+    assert stored._stored is not None
+    rows, latents = stored._stored(0)
+    torch.testing.assert_close(stored.model.log_joint_of_latents(latents), stored.model.log_joint(DATA.x[rows]))
+
+
+def test_drawn_classes_have_the_gradient_of_the_marginal_likelihood(monkeypatch):
+    """In the mean over many draws, for each of which the step stands."""
+    guessing = trial(h_alone=0.5)
+    randomize(guessing.model)
+    guessing._let_f_stand()
+    assert guessing._stored is not None
+    rows, latents = guessing._stored(0)
+    h = list(guessing.model.conditional.parameters())
+    exact = torch.autograd.grad(
+        marginal_nll(guessing.model.log_joint_of_latents(latents), DATA.y[rows]).mean(), h, allow_unused=True
+    )
+    monkeypatch.setattr(guessing, "_stored", lambda step: (rows, latents))
+    total = [torch.zeros_like(parameter) for parameter in h]
+    for step in range(400):
+        guessing.step = step
+        loss, _ = guessing._loss_of_h(0.6, guessing._stored)
+        for sum_, part in zip(total, torch.autograd.grad(loss, h, allow_unused=True), strict=True):
+            if part is not None:
+                sum_ += part / 400
+    one, other = (torch.cat([part.flatten() for part in parts if part is not None]) for parts in (exact, total))
+    assert (one - other).norm() < 0.1 * one.norm()
+
+
+def test_a_class_is_drawn_by_its_share(monkeypatch):
+    drawing = trial()
+    shares = torch.tensor([0.5, 0.3, 0.2]).log().expand(10_000, 3)
+    hidden = torch.full((10_000,), -1)
+    hidden[:5] = 2
+    drawn = drawing._drawn(shares, hidden, 10_000)
+    assert drawn[:5].tolist() == [2] * 5
+    torch.testing.assert_close(drawn[5:].bincount() / 9995, torch.tensor([0.5, 0.3, 0.2]), atol=0.02, rtol=0)
+    # Two processes draw, each for its own rows, what one draws.
+    monkeypatch.setattr(drawing, "processes", 2)
+    monkeypatch.setattr(drawing, "rank", 1)
+    assert torch.equal(drawing._drawn(shares[1::2], hidden[1::2], 10_000), drawn[1::2])
+
+
+def test_classes_are_drawn_where_that_saves_h_enough(monkeypatch):
+    asked = []
+    guessing = trial(steps=8, guess=1.0)
+    whole = guessing.module
+    monkeypatch.setattr(guessing, "module", lambda x, known=None: (asked.append(known), whole(x, known))[1])
+    guessing.take_step()
+    monkeypatch.setattr(trial_module, "_PAIRS_WORTH_A_PASS", 1)
+    guessing.take_step()
+    assert asked[0] is None
+    assert len(asked[1]) == 16
+    assert bool((asked[1] >= 0).all())
