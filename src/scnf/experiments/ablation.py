@@ -1,4 +1,4 @@
-"""What each ingredient of mnist-joint and mnist-consistency brings: the recipe without it, in a short and equal time."""
+"""What each ingredient of mnist-joint and mnist-consistency brings: the recipe without it, in a short, equal time."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ WITHOUT = {"mnist-joint": _OF_LIKELIHOOD, "mnist-consistency": _OF_CONSISTENCY}
 
 
 def rows(of: str, recipe: str) -> tuple[Row, ...]:
-    """Return a recipe in the place of mnist-joint or mnist-consistency as it is, and without each ingredient in turn."""
+    """Return a recipe in the place of one that is taken apart: as it is, and without each ingredient in turn."""
     return tuple(Row(name, recipe, {"name": f"ablation-{name}", **keys}) for name, keys in WITHOUT[of].items())
 
 

@@ -43,6 +43,8 @@ def measure(trained: TrainedModel, split: Split) -> dict[str, Any]:
     }
 
 
-STUDY = Study(name="table3", rows=rows("mnist-joint"), data=("mnist",), labels=100, splits=3, minutes=5.0, measure=measure)
+STUDY = Study(
+    name="table3", rows=rows("mnist-joint"), data=("mnist",), labels=100, splits=3, minutes=5.0, measure=measure
+)
 _EXPERIMENT = StudyExperiment(STUDY, "scnf.experiments.table3_render")
 plan, run, rendered = _EXPERIMENT.plan, _EXPERIMENT.run, _EXPERIMENT.rendered
