@@ -49,7 +49,7 @@ def test_records_curves_and_samples_of_every_data_set(tmp_path, study, small_ima
 
 def row(data: str, name: str, error: float, bits: float) -> dict[str, Any]:
     mean = {"error": {"mean": error}, "bits_per_dim": {"mean": bits}}
-    return {"data": data, "name": name, "recipe": "r", "limit": 20.0, **mean}
+    return {"data": data, "name": name, "recipe": "r", "limit": 20.0, "cpu_seconds": 900.0, **mean}
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,9 @@ def row(data: str, name: str, error: float, bits: float) -> dict[str, Any]:
         ([row("fashion-mnist", "likelihood", 1.0, 1.0)], "is not recorded yet"),
         ([row("mnist", "likelihood", 1.904, 1.1454)], "error is reached, its bits/dim are reached"),
         ([row("mnist", "likelihood", 1.91, 1.0)], "error is not reached, its bits/dim are reached"),
+        ([row("mnist", "likelihood", 3.0, 2.0), row("mnist", "h-alone", 1.8, 1.2)], "1.80 % at 1.200 bits/dim"),
         ([row("mnist", "likelihood", 1.0, 1.146)], "error is reached, its bits/dim are not reached"),
-        ([row("mnist", "likelihood", 3.0, 2.0)], "3.00 % at 2.000 bits/dim, in 20 minutes of one core"),
+        ([row("mnist", "likelihood", 3.0, 2.0)], "3.00 % at 2.000 bits/dim, in 15 minutes of one core"),
     ],
 )
 def test_the_verdict_says_what_is_reached(rows, words):

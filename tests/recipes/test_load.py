@@ -211,10 +211,18 @@ def test_a_recipe_cannot_be_changed():
         small_recipe().training.steps = 3
 
 
-def test_consistency_is_all_that_its_recipe_adds_to_training():
-    with_it, without = load_recipe("mnist-consistency"), load_recipe("mnist")
+def test_consistency_and_what_keeps_it_steady_is_all_that_its_recipe_adds():
+    with_it, without = load_recipe("mnist-consistency"), load_recipe("mnist-joint")
     assert with_it.training.consistency is not None
     # A model that is taught its classes can do without the graph for longer.
     assert with_it.training.guess < without.training.guess
-    same = {"consistency": None, **{name: getattr(without.training, name) for name in ("guess", "h_alone")}}
+    others = ("guess", "labelled_share", "weight_decay", "clip")
+    same = {"consistency": None, **{name: getattr(without.training, name) for name in others}}
     assert with_it.training.model_copy(update=same) == without.training
+    assert with_it.model == without.model
+
+
+def test_in_the_recipe_mnist_the_graph_leads_until_h_has_learned_alone_for_a_while():
+    training = load_recipe("mnist").training
+    assert 1 - training.h_alone < training.guess < 1
+    assert load_recipe("mnist-joint").training.h_alone == 0

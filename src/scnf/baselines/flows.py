@@ -12,7 +12,7 @@ from scnf.estimator import SCNFClassifier
 from scnf.recipes import Recipe, load_recipe
 from scnf.recipes.load import with_overrides
 
-Kind = Literal["toy", "digits", "mnist"]
+Kind = Literal["toy", "digits", "mnist-joint"]
 
 
 def kind_of(shape: tuple[int, ...]) -> Kind:
@@ -20,7 +20,7 @@ def kind_of(shape: tuple[int, ...]) -> Kind:
     values = math.prod(shape)
     if values <= 3:
         return "toy"
-    return "digits" if values <= 256 or len(shape) == 1 else "mnist"
+    return "digits" if values <= 256 or len(shape) == 1 else "mnist-joint"
 
 
 class FlowSystem(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -145,9 +145,9 @@ class FlowGMM(FlowSystem):
         changes: dict[str, Any] = {
             "model.z_f": None,
             # As far apart as random means of so many components would be, but on the plane, where the paper's are 7.
-            "model.h": {"kind": "fixed-gaussians", "distance": {"toy": 7.0, "digits": 11.0, "mnist": 40.0}[kind]},
+            "model.h": {"kind": "fixed-gaussians", "distance": {"toy": 7.0, "digits": 11.0, "mnist-joint": 40.0}[kind]},
         }
-        if kind != "mnist":
+        if kind != "mnist-joint":
             # Affine couplings, as the authors have them: an ODE cannot tear a ring open, and fixed means ask for it.
             hidden = {"toy": 64, "digits": 128}[kind]
             changes["model.f"] = {"kind": "coupling", "steps": 8, "hidden": [hidden, hidden]}
@@ -183,9 +183,9 @@ class OneFlowPerClass(FlowSystem):
     """A whole flow for every class: parameters and the time of a step grow with their number."""
 
     def _changes(self, kind: Kind) -> dict[str, Any]:
-        if kind == "mnist":
+        if kind == "mnist-joint":
             # f is the map of pixels to the real line alone; all of our f follows in every class.
-            own = load_recipe("mnist").model.f.model_dump(mode="json")
+            own = load_recipe("mnist-joint").model.f.model_dump(mode="json")
             return {"model.f": _PIXELS_ALONE, "model.h": {"kind": "flow-per-class", "flow": own}}
         own = load_recipe(kind).model.f.model_dump(mode="json")
         return {
@@ -204,11 +204,11 @@ class AutoregressiveFlow(FlowSystem):
     def _changes(self, kind: Kind) -> dict[str, Any]:
         h: dict[str, Any] = {
             "kind": "autoregressive",
-            "hidden": {"toy": [64, 64], "digits": [128], "mnist": [512]}[kind],
+            "hidden": {"toy": [64, 64], "digits": [128], "mnist-joint": [512]}[kind],
         }
         if kind == "toy":
             h["map"] = "spline"
-        if kind == "mnist":
+        if kind == "mnist-joint":
             return {"model.f": _PIXELS_ALONE, "model.h": h}
         training = _AUTOREGRESSIVE_DIGITS if kind == "digits" else {}
         return {"model.z_f": None, "model.f": {"kind": "none"}, "model.h": h, **training}
@@ -225,4 +225,4 @@ _AUTOREGRESSIVE_DIGITS: dict[str, Any] = {
     "training.holdout": 0.1,
 }
 _PIXELS_ALONE = {"kind": "multiscale", "levels": [{"squeeze": False}]}
-_PIXELS: dict[Kind, float] = {"digits": 0.6, "mnist": 2.0}  # how far altered copies are shifted
+_PIXELS: dict[Kind, float] = {"digits": 0.6, "mnist-joint": 2.0}  # how far altered copies are shifted

@@ -82,8 +82,8 @@ def page(summary: dict[str, Any]) -> str:
         [
             "# What each ingredient brings",
             "",
-            f"MNIST with {STUDY.labels} labels, `mnist` and `mnist-consistency` without one ingredient at a time; mean",
-            "± standard deviation over the splits.",
+            f"MNIST with {STUDY.labels} labels, `mnist-joint` and `mnist-consistency` without one ingredient at a",
+            "time; mean ± standard deviation over the splits.",
             *time_limit(summary),
             "Such a time is a small part of what the recipes are made for: it shows directions, not what a long run",
             "ends at.",

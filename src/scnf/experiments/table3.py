@@ -12,7 +12,7 @@ from scnf.experiments.running import StudyExperiment
 from scnf.experiments.study import Row, Study
 from scnf.modelfile import TrainedModel
 
-# Channels that go on from the two levels of the recipe ``mnist``: of 4, and of 4 for each that the first has kept.
+# Channels that go on from the two levels of the recipe: of 4, and of 4 for each that the first has kept.
 _KEPT = {49: (2, 1), 98: (2, 2), 196: (2, 4), 392: (2, 8), 784: (4, 16)}
 
 
