@@ -1,5 +1,6 @@
 """The last part of a run, in which h learns alone."""
 
+import pytest
 import torch
 from lightning_fabric import Fabric
 
@@ -32,6 +33,19 @@ def test_f_stays_as_its_average_was_and_h_goes_on():
     with trained.average.applied():
         assert torch.equal(weights(trained.model.flow), f)
         assert not torch.equal(weights(trained.model.conditional), h)
+
+
+def test_an_h_that_cannot_learn_is_not_left_alone():
+    with pytest.raises(ValueError, match=r"training\.h_alone needs an h that learns"):
+        small_recipe(h={"kind": "fixed-gaussians"}, h_alone=0.5)
+
+
+@pytest.mark.parametrize("h", [{"kind": "gaussian"}, {"kind": "ffjord", "hidden": 8, "solver_steps": 2}])
+def test_any_h_that_learns_may_be_left_alone(h):
+    alone = trial(h=h, steps=120, h_alone=0.7, guess=0.7, learning_rate=0.03)
+    alone.run()
+    log_joint = alone.model.log_joint(DATA.x)
+    assert float((log_joint.argmax(1) != torch.arange(80) % 3).float().mean()) < 0.1
 
 
 def test_h_alone_makes_its_rows_more_likely():

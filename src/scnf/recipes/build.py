@@ -34,13 +34,22 @@ def build_model(
 ) -> SemiConditionalFlow:
     """Build an untrained model for data of one shape; ``labelled_counts`` ``[K]`` serve a "labelled" prior."""
     if isinstance(spec.f, MultiscaleSpec):
-        flow, features = image_flow(spec, spec.f, shape), image_features(spec.f, shape)
-        if isinstance(spec.h, FixedGaussiansSpec):
-            features = math.prod(shape)  # what a level factors out is of a class too
+        flow = image_flow(spec, spec.f, shape)
     else:
-        flow, features = vector_flow(spec, spec.f, shape), spec.z_f or math.prod(shape)
-    conditional = _conditional(spec.h, features, classes, shape)
+        flow = vector_flow(spec, spec.f, shape)
+    conditional = build_conditional(spec, shape, classes)
     return SemiConditionalFlow(flow, conditional, shape, _label_prior(spec, classes, labelled_counts))
+
+
+def build_conditional(spec: ModelSpec, shape: Shape, classes: int) -> ClassConditional:
+    """Build the untrained density of z_f alone."""
+    if not isinstance(spec.f, MultiscaleSpec):
+        features = spec.z_f or math.prod(shape)
+    elif isinstance(spec.h, FixedGaussiansSpec):
+        features = math.prod(shape)  # what a level factors out is of a class too
+    else:
+        features = image_features(spec.f, shape)
+    return _conditional(spec.h, features, classes, shape)
 
 
 def _label_prior(spec: ModelSpec, classes: int, labelled_counts: Tensor | None) -> Tensor | None:

@@ -238,6 +238,12 @@ class Recipe(_Strict):
     model: ModelSpec
     training: TrainingSpec = TrainingSpec()
 
+    @model_validator(mode="after")
+    def _h_can_learn(self) -> "Recipe":
+        if self.training.h_alone and isinstance(self.model.h, FixedGaussiansSpec):
+            raise ValueError("training.h_alone needs an h that learns, and fixed Gaussians do not: it must be 0")
+        return self
+
     def without_words(self) -> "Recipe":
         """Return it without name and description, on which no fit depends."""
         return self.model_copy(update={"name": "", "description": ""})

@@ -1,5 +1,6 @@
 """The rows that a model learns from."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -86,3 +87,9 @@ class TrainingData:
         kept[rows[order[: int(share * len(rows))]]] = False
         parts = [TrainingData(self.x[part], self.y[part], self.classes, self.levels) for part in (kept, ~kept)]
         return parts[0], parts[1]
+
+
+def gaussian_log_density(x: Tensor) -> float:
+    """Return the mean log-density of rows ``[N, ...]`` under a Gaussian with their deviations, a measure of theirs."""
+    deviations = x.flatten(1).double().std(0, correction=0).clamp(min=1e-12)
+    return -float((deviations.log() + 0.5 * math.log(2 * math.pi * math.e)).sum())

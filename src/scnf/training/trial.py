@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from scnf.data.batches import Batches, seeded
 from scnf.errors import DivergedError
 from scnf.model import Latents, SemiConditionalFlow
-from scnf.recipes.build import build_model
+from scnf.recipes.build import build_conditional, build_model
 from scnf.recipes.schema import Recipe
 from scnf.training.check import check_training
 from scnf.training.compiling import compiled
-from scnf.training.data import TrainingData
+from scnf.training.data import TrainingData, gaussian_log_density
 from scnf.training.ema import WeightAverage
 from scnf.training.graph import spread_labels
 from scnf.training.guess import start_rows
@@ -53,12 +53,6 @@ class Record:
     labelled_weight: float
     held_out: float | None = None  # −log p(x) of the rows that are kept aside, with the averaged weights
     labelled_error: float | None = None  # %, of the labelled rows that were trained on; it flatters
-
-
-def _gaussian_log_density(x: Tensor) -> float:
-    """Return the mean log-density of rows ``[N, ...]`` under a Gaussian with their deviations, a measure of theirs."""
-    deviations = x.flatten(1).double().std(0, correction=0).clamp(min=1e-12)
-    return -float((deviations.log() + 0.5 * math.log(2 * math.pi * math.e)).sum())
 
 
 def add_over_processes(fabric: Fabric, *values: float) -> tuple[float, ...]:
@@ -100,7 +94,7 @@ class Trial:
             self.model: SemiConditionalFlow = build_model(recipe.model, data.shape, data.classes, counts)
             first = data.excerpt(_FIRST_ROWS)
             self.model.initialize(*start_rows(first, self.spec))
-        self._of_a_gaussian = _gaussian_log_density(first.continuous())
+        self._of_a_gaussian = gaussian_log_density(first.continuous())
         # Only the steps of training are compiled: all else is called too seldom, and with batches of other sizes.
         trained = compiled(self.model) if self.spec.compile else self.model
         self.module, self.optimizer = fabric.setup(trained, make_optimizer(self.model, self.spec))
@@ -163,7 +157,7 @@ class Trial:
         if math.isfinite(loss_value) and math.isfinite(norm_value):
             torch._foreach_copy_(self._good, self.average.average)
             self.optimizer.step()
-            self.average.update(self.step)
+            self.average.update(self.step - (self.f_stands_since or 0))
             self._bad_in_a_row = 0
             self._sums = [self._sums[0] + loss_value, self._sums[1] + norm_value, self._sums[2] + 1]
         else:
@@ -253,8 +247,7 @@ class Trial:
             guess = None if self.guess is None else self.guess[rows]
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(self.seed)
-                counts = torch.ones(self.data.classes)
-                new = build_model(self.recipe.model, self.data.shape, self.data.classes, counts).conditional
+                new = build_conditional(self.recipe.model, self.data.shape, self.data.classes)
             new.initialize(z_f, self.data.y[rows], guess)
             self.model.conditional.load_state_dict(new.state_dict())
             self.average.begin_anew()
