@@ -7,7 +7,7 @@ from rich.console import Console
 
 from scnf.cli import progress
 from scnf.cli.progress import FitProgress
-from scnf.training.trial import Record
+from scnf.training.record import Record
 
 
 class Screen:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
-    from scnf.training.trial import Record
+    from scnf.training.record import Record
 
 _SECONDS_BETWEEN_UPDATES = 0.1
 _PLAIN_LINES = 10

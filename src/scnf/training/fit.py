@@ -21,7 +21,8 @@ from scnf.tensorfile import read_tensors, write_tensors
 from scnf.training.check import check_training
 from scnf.training.data import TrainingData
 from scnf.training.devices import Task, several_devices
-from scnf.training.trial import Record, Trial, add_over_processes
+from scnf.training.record import Record
+from scnf.training.trial import Trial, add_over_processes
 
 # Called after each step with the restart, the step, the mean loss of the last recorded stretch and the share of the
 # whole run that is done.

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import islice
 from typing import Any, cast
 
@@ -25,6 +25,7 @@ from scnf.training.held_out import HeldOut
 from scnf.training.losses import consistency_loss, marginal_nll, taught_nll
 from scnf.training.objective import training_objective, wrongly_told
 from scnf.training.optimizer import make_optimizer, set_rate
+from scnf.training.record import Record
 from scnf.training.schedule import Pace, Turn, clutter_level, consistency_weight, learning_rate
 from scnf.training.stored_latents import StoredLatents
 
@@ -39,20 +40,6 @@ _HELD_OUT_ROWS = 2048
 _PAIRS_WORTH_A_PASS = 512
 # No guess is so sure that the density could not say otherwise.
 _LEAST_GUESS = 1e-6
-
-
-@dataclass(frozen=True)
-class Record:
-    """One point of the training curve: means since the last point."""
-
-    restart: int
-    step: int
-    loss: float
-    gradient_norm: float
-    learning_rate: float
-    labelled_weight: float
-    held_out: float | None = None  # −log p(x) of the rows that are kept aside, with the averaged weights
-    labelled_error: float | None = None  # %, of the labelled rows that were trained on; it flatters
 
 
 def add_over_processes(fabric: Fabric, *values: float) -> tuple[float, ...]:
