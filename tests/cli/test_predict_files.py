@@ -198,6 +198,7 @@ def test_memory_does_not_grow_with_the_file(folder: Path, fruit_run: Path):
     for rows in (100_000, 500_000):  # before that, the buffers of reading and writing fill
         (folder / "many.csv").write_text("".join([header, *lines * (rows // 1000)]))
         options = ["--out", f"{rows}.parquet", "--json", "--threads", "1"]
-        peaks.append(peak_of_command("predict", str(fruit_run), "many.csv", *options))
+        # A thread that reads ahead on a busy machine may add to one run, but rows that were kept would add to each.
+        peaks.append(min(peak_of_command("predict", str(fruit_run), "many.csv", *options) for _ in range(2)))
     # The larger file has 400,000 more rows: 55 MB of predictions and 20 MB of text, had they been kept.
     assert peaks[1] - peaks[0] < 35, peaks
