@@ -8,7 +8,7 @@ from scnf.benchmarks import class_count, glow_peer, speed
 from scnf.benchmarks.memory import peak_memory
 from scnf.benchmarks.roofline import BareLoop, Convolution, convolutions_of
 from scnf.benchmarks.timing import interleaved, median_ratio
-from scnf.benchmarks.workload import LABELLED, ROWS, images, workload
+from scnf.benchmarks.workload import LABELLED, ROWS, images, images_at_once, workload
 from scnf.data.batches import Batches
 from scnf.errors import UserError
 from scnf.nets import ConvResNet
@@ -123,6 +123,7 @@ def test_a_run_writes_record_table_and_plot(tiny, tmp_path, monkeypatch):
     assert (glow_peer.MISSING in page) == (not glow_peer.is_installed())
     (row,) = record["speed"]
     assert row["train_images_per_second"] > 0
+    assert row["images_at_once"] == row["batch_size"] == 4
     assert row["infer_percent_of_roofline"] > 0
     assert row["loader_percent_of_step"] > 0
     assert record["rows"] == 60_000
@@ -135,6 +136,25 @@ def test_a_run_writes_record_table_and_plot(tiny, tmp_path, monkeypatch):
 @pytest.mark.parametrize(("effort", "size"), [(speed.FULL, 256), (speed.QUICK, 4)])
 def test_a_recipe_is_measured_on_batches_of_its_own_size(effort, size):
     assert speed._batch_size("paper-mnist", effort) == size
+
+
+@pytest.mark.parametrize(
+    ("recipe", "size", "at_once"), [("paper-mnist", 256, 64), ("paper-mnist", 4, 4), ("mnist", 64, 64)]
+)
+def test_parts_of_a_batch_go_through_the_model_at_once(recipe, size, at_once):
+    assert images_at_once(recipe, size) == at_once
+
+
+def test_the_share_of_the_roofline_is_that_of_a_whole_batch(tiny, monkeypatch):
+    """Tasks of a second each: of a batch of four, in parts of two, the bare loop does the half in that time."""
+    monkeypatch.setattr(speed, "peak_memory", lambda *arguments: 1.0)
+    monkeypatch.setattr(speed, "interleaved", lambda tasks, blocks, seconds: {key: [1.0] for key in tasks})
+    monkeypatch.setattr("scnf.benchmarks.workload.images_at_once", lambda recipe, size: 2)
+    row = speed.measure(tiny, speed.QUICK)
+    assert (row["batch_size"], row["images_at_once"]) == (4, 2)
+    assert row["train_images_per_second"] == 4
+    assert row["train_roofline_images_per_second"] == row["infer_images_per_second"] == 2
+    assert (row["train_percent_of_roofline"], row["infer_percent_of_roofline"]) == (200, 100)
 
 
 def test_a_flow_on_vectors_is_refused(tmp_path):

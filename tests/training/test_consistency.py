@@ -8,6 +8,7 @@ from lightning_fabric import Fabric
 
 from scnf.errors import UserError
 from scnf.training import TrainingData, consistency_loss, fit
+from scnf.training.batch_part import BatchPart
 from scnf.training.trial import Trial
 from tests.helpers import blobs, randomize, small_recipe
 from tests.training.test_devices import check_same
@@ -34,6 +35,11 @@ def trial(chosen, data=None) -> Trial:
     return Trial(chosen, data or pictures(), 0, 0, Fabric(devices=1, accelerator="cpu"))
 
 
+def loss_of(chosen: Trial, progress: float) -> torch.Tensor:
+    batch, copies = chosen.batches(0, progress), chosen._copies(progress)
+    return chosen._loss(progress, batch, copies, BatchPart(0, 1))[0]
+
+
 def test_the_loss_of_a_step_is_likelihood_and_consistency():
     """From the batch and its copies alone, the loss is what the formula says."""
     with_copies, without = trial(recipe()), trial(small_recipe(f=IMAGES, steps=8, clip=1e6))
@@ -46,8 +52,8 @@ def test_the_loss_of_a_step_is_likelihood_and_consistency():
         of_rows, of_copies = with_copies.model(x)[places], with_copies.model(copies)
         expected = 5.0 * consistency_loss(of_rows / spec.temperature, of_copies, y[places], spec.temperature).mean()
         # Half of the way from where it starts to its full weight.
-        assert with_copies._loss(0.3)[0] - without._loss(0.3)[0] == pytest.approx(float(expected) / 2, rel=1e-4)
-        assert with_copies._loss(0.25)[0] == without._loss(0.25)[0]
+        assert loss_of(with_copies, 0.3) - loss_of(without, 0.3) == pytest.approx(float(expected) / 2, rel=1e-4)
+        assert loss_of(with_copies, 0.25) == loss_of(without, 0.25)
 
 
 def test_copies_are_of_the_rows_they_say():
@@ -101,11 +107,11 @@ def test_what_the_graph_guesses_is_taught_too(guess_share):
     assert spec is not None
     (x, y, _), (copies, places) = guessing.batches(0), guessing.batches.copies(0, spec)
     with torch.no_grad():
-        guess = guessing._log_guess(guessing.batches.rows(0))
+        guess = guessing._log_guess(guessing.batches.rows(0), BatchPart(0, 1))
         assert guess is not None
         of_rows, of_copies = guessing.model(x), guessing.model(copies)
         teacher = guess if guess_share == 0.5 else of_rows / spec.temperature + guess
         # The graph knows what the row itself does not: rows are taught like their copies.
         both, twice = torch.cat([of_rows, of_copies]), torch.cat([torch.arange(len(x)), places])
         expected = 5.0 / 2 * consistency_loss(teacher[twice], both, y[twice], spec.temperature).mean()
-        assert guessing._loss(0.3)[0] - plain._loss(0.3)[0] == pytest.approx(float(expected), rel=1e-4)
+        assert loss_of(guessing, 0.3) - loss_of(plain, 0.3) == pytest.approx(float(expected), rel=1e-4)

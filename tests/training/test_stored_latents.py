@@ -6,6 +6,7 @@ from lightning_fabric import Fabric
 
 from scnf.training import TrainingData
 from scnf.training import trial as trial_module
+from scnf.training.batch_part import BatchPart
 from scnf.training.losses import marginal_nll
 from scnf.training.trial import Trial
 from tests.helpers import blobs, randomize, small_recipe
@@ -105,18 +106,16 @@ def test_drawn_classes_have_the_gradient_of_the_marginal_likelihood(monkeypatch)
     assert (one - other).norm() < 0.1 * one.norm()
 
 
-def test_a_class_is_drawn_by_its_share(monkeypatch):
+def test_a_class_is_drawn_by_its_share():
     drawing = trial()
     shares = torch.tensor([0.5, 0.3, 0.2]).log().expand(10_000, 3)
     hidden = torch.full((10_000,), -1)
     hidden[:5] = 2
-    drawn = drawing._drawn(shares, hidden, 10_000)
+    drawn = drawing._drawn(shares, hidden, 10_000, BatchPart(0, 1))
     assert drawn[:5].tolist() == [2] * 5
     torch.testing.assert_close(drawn[5:].bincount() / 9995, torch.tensor([0.5, 0.3, 0.2]), atol=0.02, rtol=0)
     # Two processes draw, each for its own rows, what one draws.
-    monkeypatch.setattr(drawing, "processes", 2)
-    monkeypatch.setattr(drawing, "rank", 1)
-    assert torch.equal(drawing._drawn(shares[1::2], hidden[1::2], 10_000), drawn[1::2])
+    assert torch.equal(drawing._drawn(shares[1::2], hidden[1::2], 10_000, BatchPart(1, 2)), drawn[1::2])
 
 
 def test_classes_are_drawn_where_that_saves_h_enough(monkeypatch):

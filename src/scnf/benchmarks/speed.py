@@ -110,7 +110,7 @@ def measure(recipe_name: str, effort: Effort) -> dict[str, Any]:
     loops, tasks = {}, {}
     for name, work in works.items():
         convolutions = convolutions_of(work.model, work.infer)
-        loops[name] = (convolutions, BareLoop(convolutions, size))
+        loops[name] = (convolutions, BareLoop(convolutions, len(work.x)))
         tasks[f"{name} train"], tasks[f"{name} train bare"] = work.train, loops[name][1].train
         if work.draw is not None:
             tasks[f"{name} draw"] = work.draw
@@ -122,21 +122,24 @@ def measure(recipe_name: str, effort: Effort) -> dict[str, Any]:
     for name, work in works.items():
         macs = sum(shape.macs * count for shape, count in loops[name][0].items())
         row = {"name": name, "parameters": _parameters(work), "convolution_mmacs": macs / 1e6}
-        for kind in ("train", "infer"):
+        # A step of training takes a whole batch; all else as many images as go through the model at once.
+        at_once = len(work.x)
+        for kind, images in (("train", size), ("infer", at_once)):
             taken, bare = times[f"{name} {kind}"], times[f"{name} {kind} bare"]
-            row[f"{kind}_images_per_second"] = size / statistics.median(taken)
-            row[f"{kind}_roofline_images_per_second"] = size / statistics.median(bare)
-            row[f"{kind}_percent_of_roofline"] = 100 * median_ratio(bare, taken)
+            row[f"{kind}_images_per_second"] = images / statistics.median(taken)
+            row[f"{kind}_roofline_images_per_second"] = at_once / statistics.median(bare)
+            row[f"{kind}_percent_of_roofline"] = 100 * median_ratio(bare, taken) * images / at_once
         if work.draw is not None:
             row["loader_percent_of_step"] = 100 * median_ratio(times[f"{name} draw"], times[f"{name} train"])
         rows.append(row)
     ours, *peers = rows
     if _COMPILED in times:
         ours["compiled_images_per_second"] = size / statistics.median(times[_COMPILED])
-        ours["compiled_percent_of_roofline"] = 100 * median_ratio(times[f"{recipe_name} train bare"], times[_COMPILED])
+        share = median_ratio(times[f"{recipe_name} train bare"], times[_COMPILED])
+        ours["compiled_percent_of_roofline"] = 100 * share * size / len(works[recipe_name].x)
     for work_name in ("nothing", "training", "inference"):
         ours[f"{work_name}_peak_mib"] = peak_memory(recipe_name, size, work_name)
-    ours["batch_size"] = size
+    ours["batch_size"], ours["images_at_once"] = size, len(works[recipe_name].x)
     return {"recipe": recipe_name, **{key: value for key, value in ours.items() if key != "name"}, "peers": peers}
 
 

@@ -15,6 +15,7 @@ _WORTHWHILE = 1.05
 
 COLUMNS = (
     ("batch_size", "images in a batch"),
+    ("images_at_once", "of them at once"),
     ("convolution_mmacs", "convolutions, MMAC/image"),
     ("train_images_per_second", "training images/s"),
     ("train_percent_of_roofline", "% of roofline"),

@@ -37,8 +37,9 @@ def images(rows: int, labelled: int) -> TrainingData:
 
 @dataclass(frozen=True)
 class Workload:
-    """A model with a batch: ``train`` takes a step of training, ``infer`` computes densities without gradients,
-    ``draw`` makes the next batch of training as ``train`` does, altered copies included.
+    """A model with the images ``x`` that go through it at once: ``train`` takes a step of training, which may take
+    several times as many, ``infer`` computes densities of x without gradients, ``draw`` makes the next batch of
+    training as ``train`` does, altered copies included.
     """
 
     model: nn.Module
@@ -64,8 +65,13 @@ def workload(recipe_name: str, batch_size: int, compiled: bool = False) -> Workl
     trial = Trial(recipe, few, seed=0, restart=0, fabric=Fabric(accelerator="cpu", devices=1), guess=guess)
     # Two, so that neither makes the order of the rows anew because the other is in another epoch.
     trial.batches, own = (Batches(data.x, data.y, trial.spec, trial.seed, data.levels) for _ in range(2))
-    x = few.continuous()[:batch_size]
+    x = few.continuous()[: images_at_once(recipe_name, batch_size)]
     return Workload(trial.model, x, trial.take_step, inference(trial.model, x), _drawing(own))
+
+
+def images_at_once(recipe_name: str, batch_size: int) -> int:
+    """Return how many images of a batch go through the model at once."""
+    return min(batch_size, load_recipe(recipe_name).training.part_size or batch_size)
 
 
 def _drawing(batches: Batches) -> Callable[[], object]:
@@ -83,7 +89,7 @@ def _drawing(batches: Batches) -> Callable[[], object]:
 def inference_only(recipe_name: str, batch_size: int) -> Callable[[], object]:
     """Return the inference of a recipe without anything that serves its training."""
     model = build_model(load_recipe(recipe_name).model, SHAPE, CLASSES, torch.ones(CLASSES))
-    return inference(model, images(batch_size, labelled=0).continuous())
+    return inference(model, images(images_at_once(recipe_name, batch_size), labelled=0).continuous())
 
 
 def inference(model: SemiConditionalFlow, x: Tensor) -> Callable[[], object]:

@@ -2,10 +2,18 @@
 
 import math
 
+import torch
 from torch import Tensor
 
-from scnf.recipes.schema import TrainingSpec
-from scnf.training.losses import classification_loss, em_nll, log_responsibilities, marginal_nll
+from scnf.recipes.schema import ConsistencySpec, TrainingSpec
+from scnf.training.losses import (
+    classification_loss,
+    consistency_loss,
+    em_nll,
+    log_responsibilities,
+    marginal_nll,
+    taught_nll,
+)
 
 
 def training_objective(
@@ -37,6 +45,36 @@ def training_objective(
         clf = classification_loss(log_joint, y, spec.clf_temperature).sum() / max(count, 1)
         loss = loss + spec.clf_weight * clf
     return loss
+
+
+def consistency_objective(
+    log_joint: Tensor,
+    of_copies: Tensor,
+    y: Tensor,
+    places: Tensor,
+    log_guess: Tensor | None,
+    only_guess: bool,
+    spec: ConsistencySpec,
+    counts: tuple[int, int],
+) -> Tensor:
+    """Return what altered copies, and with a guess the rows too, are yet to learn of the posterior of the clean rows.
+
+    ``of_copies`` ``[C, K]`` is the log-joint of copies of the rows at ``places``; ``counts`` are those of rows and
+    copies in the whole batch, of which these may be only a part.
+    """
+    # A density of many pixels is far too sure of itself to be heard beside a guess as it is.
+    teacher, pupils, count = log_joint / spec.temperature, of_copies, counts[1]
+    if log_guess is not None:
+        teacher = log_guess if only_guess else teacher + log_guess
+    if spec.loss == "likelihood":
+        each = taught_nll(teacher[places], of_copies, y[places])
+    else:
+        if log_guess is not None:
+            # What the graph says is news for the rows themselves, too.
+            pupils, count = torch.cat([log_joint, of_copies]), sum(counts)
+            places = torch.cat([torch.arange(len(y), device=places.device), places])
+        each = consistency_loss(teacher[places], pupils, y[places], spec.temperature, spec.confidence, spec.limit)
+    return each.sum() / count
 
 
 def wrongly_told(log_joint: Tensor, y: Tensor) -> Tensor:

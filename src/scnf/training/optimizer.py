@@ -4,12 +4,14 @@ from itertools import product
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from scnf.bijections import ContextAffine
 from scnf.model import SemiConditionalFlow
 from scnf.recipes.schema import TrainingSpec
 from scnf.training.muon import Muon
+
+_PREFIX = "optimizer."  # of the names in a checkpoint
 
 
 def make_optimizer(model: SemiConditionalFlow, spec: TrainingSpec) -> torch.optim.Optimizer:
@@ -56,3 +58,27 @@ def parameter_groups(model: SemiConditionalFlow, spec: TrainingSpec) -> list[dic
             }
         )
     return [group for group in groups if group["params"]]
+
+
+def state_by_name(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
+    """Return what the optimiser keeps of every parameter, as ``optimizer.<slot>.<name of the parameter>``."""
+    names = _optimized_names(optimizer, model)
+    state = optimizer.state_dict()["state"].items()
+    return {f"{_PREFIX}{slot}.{names[i]}": torch.as_tensor(value) for i, kept in state for slot, value in kept.items()}
+
+
+def load_state_by_name(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: dict[str, Tensor]) -> None:
+    """Go on from what ``state_by_name`` returned; other tensors may be among it."""
+    slots: dict[int, dict[str, Tensor]] = {}
+    indices = {name: index for index, name in enumerate(_optimized_names(optimizer, model))}
+    for key, value in tensors.items():
+        if key.startswith(_PREFIX):
+            slot, name = key.removeprefix(_PREFIX).split(".", 1)
+            slots.setdefault(indices[name], {})[slot] = value
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": slots})
+
+
+def _optimized_names(optimizer: torch.optim.Optimizer, model: nn.Module) -> list[str]:
+    """Return the names of the parameters as the optimiser counts them; a checkpoint must not rely on its order."""
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    return [names[id(parameter)] for group in optimizer.param_groups for parameter in group["params"]]

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from itertools import islice
 from typing import Any, cast
@@ -14,7 +15,8 @@ from scnf.data.batches import Batches, seeded
 from scnf.errors import DivergedError
 from scnf.model import Latents, SemiConditionalFlow
 from scnf.recipes.build import build_conditional, build_model
-from scnf.recipes.schema import Recipe
+from scnf.recipes.schema import ConsistencySpec, Recipe
+from scnf.training.batch_part import BatchPart
 from scnf.training.check import check_training
 from scnf.training.compiling import compiled
 from scnf.training.data import TrainingData, gaussian_log_density
@@ -22,9 +24,9 @@ from scnf.training.ema import WeightAverage
 from scnf.training.graph import spread_labels
 from scnf.training.guess import start_rows
 from scnf.training.held_out import HeldOut
-from scnf.training.losses import consistency_loss, marginal_nll, taught_nll
-from scnf.training.objective import training_objective, wrongly_told
-from scnf.training.optimizer import make_optimizer, set_rate
+from scnf.training.losses import marginal_nll
+from scnf.training.objective import consistency_objective, training_objective, wrongly_told
+from scnf.training.optimizer import load_state_by_name, make_optimizer, set_rate, state_by_name
 from scnf.training.record import Record
 from scnf.training.schedule import Pace, Turn, clutter_level, consistency_weight, learning_rate
 from scnf.training.stored_latents import StoredLatents
@@ -40,6 +42,8 @@ _HELD_OUT_ROWS = 2048
 _PAIRS_WORTH_A_PASS = 512
 # No guess is so sure that the density could not say otherwise.
 _LEAST_GUESS = 1e-6
+# A part's loss, and which of its labelled rows are told wrongly.
+_Told = tuple[Tensor, Tensor]
 
 
 def add_over_processes(fabric: Fabric, *values: float) -> tuple[float, ...]:
@@ -70,8 +74,8 @@ class Trial:
     ):
         self.pace = Pace(recipe.training.steps, seconds)
         self.recipe, self.spec, self.restart, self.fabric = recipe, recipe.training, restart, fabric
-        self.rank, self.processes = fabric.global_rank, fabric.world_size
-        check_training(self.spec, data, self.processes)
+        self.own_part = BatchPart(fabric.global_rank, fabric.world_size)
+        check_training(self.spec, data, self.own_part.count)
         data, aside = data.hold_out(self.spec.holdout)
         self.data = data
         self.seed = seed * 1009 + restart
@@ -130,17 +134,11 @@ class Trial:
             self._let_f_stand()
         rate = learning_rate(self.spec, self.step, progress, self.f_stands_since)
         set_rate(self.optimizer, rate)
-        loss, wrong = self._loss(progress) if self._stored is None else self._loss_of_h(progress, self._stored)
         self.optimizer.zero_grad(set_to_none=True)
-        # The weights add up to 1 over the whole batch, but gradients are averaged over the processes.
-        self.fabric.backward(loss * self.processes if self.processes > 1 else loss)
-        if self._stored is not None and self.processes > 1:
-            for parameter in self.model.conditional.parameters():
-                if parameter.grad is not None:
-                    parameter.grad = cast(Tensor, self.fabric.all_reduce(parameter.grad, reduce_op="mean"))
+        told = self._gradients(progress) if self._stored is None else self._gradients_of_h(progress, self._stored)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.spec.clip)
         self.pace.take_time()
-        loss_value, norm_value = self._agree(loss, wrong), norm.item()
+        loss_value, norm_value = self._agree(told), norm.item()
         if math.isfinite(loss_value) and math.isfinite(norm_value):
             torch._foreach_copy_(self._good, self.average.average)
             self.optimizer.step()
@@ -167,55 +165,78 @@ class Trial:
 
     def _seed_layers(self) -> None:
         """Let what a layer draws itself (Hutchinson's probes) depend on the step, so that a resumed run repeats it."""
-        seed = self.seed * 1_000_003 + self.step + self.rank * 1_000_000_007
+        seed = self.seed * 1_000_003 + self.step + self.own_part.index * 1_000_000_007
         if self.fabric.device.type == "cpu":
             # torch.manual_seed takes 0.2 ms more, for the GPUs that may be there.
             torch.default_generator.manual_seed(seed)
         else:
             torch.manual_seed(seed)
 
-    def _loss(self, progress: float) -> tuple[Tensor, Tensor]:
-        """Return this process's part of the loss of a batch, and which of its labelled rows are told wrongly."""
-        x, y, weights = self.fabric.to_device(self._own_part(self.batches(self.step, progress)))
-        rows = self.batches.rows(self.step)
-        labelled, guess, only_guess = self.batches.counts["labelled"], self._log_guess(rows), progress < self.spec.guess
-        clutter = self._of_a_gaussian + clutter_level(self.spec, progress)
+    def _gradients(self, progress: float) -> list[_Told]:
+        """Add up the gradients of this process's part of a batch, piece by piece, and return what each one tells."""
+        batch, copies, told = self.batches(self.step, progress), self._copies(progress), []
+        pieces = self.own_part.split(len(batch[1]), self.spec.part_size)
+        for piece in pieces:
+            # Processes wait for each other at the last one alone.
+            waits = piece is pieces[-1] or self.own_part.count == 1
+            with nullcontext() if waits else self.fabric.no_backward_sync(self.module):
+                told.append(self._backward(*self._loss(progress, batch, copies, piece)))
+        return told
+
+    def _gradients_of_h(self, progress: float, stored: StoredLatents) -> list[_Told]:
+        """Make the gradients of h alone, and return what this process's part tells."""
+        told = self._backward(*self._loss_of_h(progress, stored))
+        if self.own_part.count > 1:
+            for parameter in self.model.conditional.parameters():
+                if parameter.grad is not None:
+                    parameter.grad = cast(Tensor, self.fabric.all_reduce(parameter.grad, reduce_op="mean"))
+        return [told]
+
+    def _backward(self, loss: Tensor, wrong: Tensor) -> _Told:
+        # The weights add up to 1 over the whole batch, but gradients are averaged over the processes.
+        self.fabric.backward(loss * self.own_part.count if self.own_part.count > 1 else loss)
+        return loss.detach(), wrong
+
+    def _copies(self, progress: float) -> tuple[Tensor, Tensor] | None:
+        """Return altered copies of rows of the batch, and the places of those, if they are to be taught by now."""
         consistency = self.spec.consistency
-        if consistency is None or progress <= consistency.start:
+        is_due = consistency is not None and progress > consistency.start
+        return self.batches.copies(self.step, cast(ConsistencySpec, consistency)) if is_due else None
+
+    def _loss(
+        self, progress: float, batch: tuple[Tensor, ...], copies: tuple[Tensor, Tensor] | None, part: BatchPart
+    ) -> _Told:
+        """Return a part of the loss of a batch, and which of its labelled rows are told wrongly."""
+        x, y, weights = self.fabric.to_device(tuple(map(part.of, batch)))
+        rows, labelled, only_guess = len(batch[1]), self.batches.counts["labelled"], progress < self.spec.guess
+        guess = self._log_guess(self.batches.rows(self.step), part)
+        clutter = self._of_a_gaussian + clutter_level(self.spec, progress)
+        if copies is None:
             if guess is not None and only_guess and self._is_worth_a_pass(len(y)):
                 # A class drawn by its share gives the gradient of the mean over all of them, at h's price for one.
-                drawn = self._drawn(guess, y, len(rows))
+                drawn = self._drawn(guess, y, rows, part)
                 log_joint = self.module(x, drawn)
                 loss = training_objective(log_joint, drawn, weights, self.spec)
                 return loss, wrongly_told(log_joint, y)
-            log_joint = self.module(x, self._known(y))
+            log_joint = self.module(x, self._known(y, labelled // part.count))
             loss = training_objective(log_joint, y, weights, self.spec, labelled, guess, only_guess, clutter)
             return loss, wrongly_told(log_joint, y)
-        copies, places = self.batches.copies(self.step, consistency)
-        own = places % self.processes == self.rank
-        taught, places = self.fabric.to_device((copies[own], places[own] // self.processes))
+        consistency = cast(ConsistencySpec, self.spec.consistency)
+        own, places = part.places(copies[1])
+        own_copies, places = self.fabric.to_device((copies[0][own], places))
         # One pass for rows and copies: larger products, and the only one that data-parallel modules expect.
-        log_joint, of_copies = self.module(torch.cat([x, taught])).split([len(x), len(taught)])
+        log_joint, of_copies = self.module(torch.cat([x, own_copies])).split([len(x), len(own_copies)])
         loss = training_objective(log_joint, y, weights, self.spec, labelled, guess, only_guess, clutter)
-        # A density of many pixels is far too sure of itself to be heard beside a guess as it is.
-        teacher, pupils, count = log_joint / consistency.temperature, of_copies, len(copies)
-        if guess is not None:
-            teacher = guess if only_guess else teacher + guess
-        if consistency.loss == "likelihood":
-            each = taught_nll(teacher[places], of_copies, y[places])
-        else:
-            if guess is not None:
-                # What the graph says is news for the rows themselves, too.
-                pupils, count = torch.cat([log_joint, of_copies]), len(rows) + len(copies)
-                places = torch.cat([torch.arange(len(x), device=places.device), places])
-            settings = consistency.temperature, consistency.confidence, consistency.limit
-            each = consistency_loss(teacher[places], pupils, y[places], *settings)
-        return loss + consistency_weight(consistency, progress) * each.sum() / count, wrongly_told(log_joint, y)
+        counts = rows, len(own)
+        taught = consistency_objective(log_joint, of_copies, y, places, guess, only_guess, consistency, counts)
+        return loss + consistency_weight(consistency, progress) * taught, wrongly_told(log_joint, y)
 
-    def _known(self, y: Tensor) -> Tensor | None:
-        """Return the labels of rows of whose classes h need only be asked one, if there are enough to gain by it."""
-        known = y[: int((y >= 0).sum())]
-        return known if self._is_worth_a_pass(len(known)) else None
+    def _known(self, y: Tensor, labelled: int) -> Tensor | None:
+        """Return the labels of rows of whose classes h need only be asked one, if there are enough to gain by it.
+
+        All parts have as many, or a compiled model would be translated anew; one that has more is asked for all.
+        """
+        return y[:labelled] if self._is_worth_a_pass(labelled) else None
 
     def _is_worth_a_pass(self, rows: int) -> bool:
         return rows * (self.data.classes - 1) >= _PAIRS_WORTH_A_PASS and not self.spec.clf_weight
@@ -239,48 +260,44 @@ class Trial:
             self.model.conditional.load_state_dict(new.state_dict())
             self.average.begin_anew()
 
-    def _loss_of_h(self, progress: float, stored: StoredLatents) -> tuple[Tensor, Tensor]:
+    def _loss_of_h(self, progress: float, stored: StoredLatents) -> _Told:
         """Return this process's part of equation 1 for stored latents, and that no labelled row is looked at.
 
         Classes are drawn from the posterior, which gives the gradient of the marginal likelihood (Fisher's identity).
         """
         rows, latents = stored(self.step)
-        y, *parts = self.fabric.to_device(self._own_part((self.data.y[rows], *latents)))
-        own, guess = Latents(*parts), self._log_guess(rows)
+        y, *parts = self.fabric.to_device(tuple(map(self.own_part.of, (self.data.y[rows], *latents))))
+        own, guess = Latents(*parts), self._log_guess(rows, self.own_part)
         shares = y.new_zeros(len(y), self.data.classes).to(own.ladj) if guess is None else guess
         if progress >= self.spec.guess:
             with torch.no_grad():
                 shares = shares + self.model.log_joint_of_latents(own)
-        nll = -self.model.log_joint_of_latents(own, self._drawn(shares, y, len(rows)))
+        nll = -self.model.log_joint_of_latents(own, self._drawn(shares, y, len(rows), self.own_part))
         return nll.sum() / len(rows), torch.empty(0)
 
-    def _drawn(self, log_shares: Tensor, y: Tensor, rows: int) -> Tensor:
-        """Return the label of this process's rows, ``[B]``: the known one, or else a class drawn by its share.
+    def _drawn(self, log_shares: Tensor, y: Tensor, rows: int, part: BatchPart) -> Tensor:
+        """Return the labels of a part's rows, ``[B]``: the known one, or else a class drawn by its share.
 
-        All of the batch's ``rows`` are drawn for, so that it does not matter how many processes share them.
+        All of the batch's ``rows`` are drawn for, so that it does not matter which parts they are in.
         """
         uniform = torch.rand(rows, self.data.classes, generator=seeded(self.seed, self.step, 6))
-        ahead = -(-uniform[self.rank :: self.processes].log()).log()  # Gumbel's: the largest sum is drawn by its share
+        ahead = -(-part.of(uniform).log()).log()  # Gumbel's: the largest sum is drawn by its share
         return torch.where(y >= 0, y, (log_shares + self.fabric.to_device(ahead)).argmax(1))
 
-    def _log_guess(self, rows: Tensor) -> Tensor | None:
-        """Return the log of what the graph guesses of this process's part of the rows, if the recipe wants that."""
+    def _log_guess(self, rows: Tensor, part: BatchPart) -> Tensor | None:
+        """Return the log of what the graph guesses of a part of the rows, if the recipe wants that."""
         if not self.spec.guess or not self.batches.counts["hidden"]:
             return None
         if self.guess is None:
             # The same in all processes and after a stop, so it is kept nowhere.
             self.guess = spread_labels(self.data.x, self.data.y, self.data.classes)
-        own = self.guess[rows][self.rank :: self.processes]
-        return self.fabric.to_device(own.clamp(min=_LEAST_GUESS).log())
+        return self.fabric.to_device(self.guess[part.of(rows)].clamp(min=_LEAST_GUESS).log())
 
-    def _own_part(self, batch: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Return this process's rows: each Nth of N processes, since the labelled ones stand first."""
-        return batch if self.processes == 1 else tuple(part[self.rank :: self.processes] for part in batch)
-
-    def _agree(self, loss: Tensor, wrong: Tensor) -> float:
+    def _agree(self, told: list[_Told]) -> float:
         """Return the loss of the whole batch, and go by the first process's clock: all must decide alike by them."""
-        spent = self.pace.spent if self.rank == 0 else 0.0
-        own = (loss.item(), spent, float(wrong.sum()), float(len(wrong)))
+        losses, wrong = zip(*told, strict=True)
+        spent = self.pace.spent if self.own_part.index == 0 else 0.0
+        own = (float(sum(losses)), spent, float(sum(map(torch.sum, wrong))), float(sum(map(len, wrong))))
         total, self.pace.spent, mistakes, labelled = add_over_processes(self.fabric, *own)
         self._wrong_of_labelled = [self._wrong_of_labelled[0] + mistakes, self._wrong_of_labelled[1] + labelled]
         return total
@@ -323,7 +340,7 @@ class Trial:
         self.model.eval()
         with self.average.applied(), torch.random.fork_rng():
             pieces = zip(rows.continuous().split(_EVALUATION_ROWS), rows.y.split(_EVALUATION_ROWS), strict=True)
-            for piece, (x, y) in islice(enumerate(pieces), self.rank, None, self.processes):
+            for piece, (x, y) in islice(enumerate(pieces), self.own_part.index, None, self.own_part.count):
                 # Hutchinson's probes depend on the rows alone: not on the process, nor on where the run was resumed.
                 torch.manual_seed(piece)
                 nll = marginal_nll(self.model(self.fabric.to_device(x)), self.fabric.to_device(y)).cpu()
@@ -334,18 +351,11 @@ class Trial:
         in_excerpt, in_all = int((rows.y < 0).sum()), int((self.data.y < 0).sum())
         return (labelled + hidden * (in_all / max(in_excerpt, 1))) / len(self.data.y)
 
-    def _optimized_names(self) -> list[str]:
-        """Return the names of the parameters as the optimiser counts them; a checkpoint must not rely on its order."""
-        names = {id(parameter): name for name, parameter in self.model.named_parameters()}
-        return [names[id(parameter)] for group in self.optimizer.param_groups for parameter in group["params"]]
-
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Return all that a resumed run needs, as tensors and as plain values."""
         tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
         tensors |= {f"average.{i}": value for i, value in enumerate(self.average.average)}
-        names = self._optimized_names()
-        for index, slots in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"optimizer.{slot}.{names[index]}": torch.as_tensor(value) for slot, value in slots.items()}
+        tensors |= state_by_name(self.optimizer, self.model)
         held_out = {} if self.held_out is None else self.held_out.values()
         if self.held_out is not None:
             tensors |= {f"held_out.{i}": value for i, value in enumerate(self.held_out.weights)}
@@ -372,13 +382,7 @@ class Trial:
         for i, average in enumerate(self.average.average):
             average.copy_(tensors[f"average.{i}"])
             self._good[i].copy_(average)
-        slots: dict[int, dict[str, Tensor]] = {}
-        indices = {name: index for index, name in enumerate(self._optimized_names())}
-        for key, value in tensors.items():
-            if key.startswith("optimizer."):
-                _, slot, name = key.split(".", 2)
-                slots.setdefault(indices[name], {})[slot] = value
-        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": slots})
+        load_state_by_name(self.optimizer, self.model, tensors)
         self.step = values["step"]
         self.history = [Record(**record) for record in values["history"]]
         self._sums, self._bad_in_a_row = values["sums"], values["bad_in_a_row"]
