@@ -11,6 +11,7 @@ from scnf.evaluation.packed_images import unpack_images
 from scnf.evaluation.records import read_record, write_record
 from scnf.experiments import Options, appendix_a, load_experiment, ood
 from scnf.experiments.given_model import default_model
+from scnf.experiments.mnist import SHIPPED_ROW
 from scnf.experiments.rendering import outdated
 from scnf.modelfile import load
 from tests.cli.conftest import invoke_json, refusal
@@ -46,7 +47,7 @@ def test_the_style_of_a_given_model_is_recorded_and_drawn(tmp_path, model, small
 
 
 def test_scores_of_foreign_images_are_recorded_and_drawn(tmp_path, model, small_images_found):
-    own = tmp_path / "out" / "mnist" / "likelihood" / "mnist-0.safetensors"
+    own = tmp_path / "out" / "mnist" / SHIPPED_ROW / "mnist-0.safetensors"
     own.parent.mkdir(parents=True)
     shutil.copy(model, own)
     options = Options(out=tmp_path / "out", data=["mnist"])
@@ -84,7 +85,7 @@ def test_a_model_of_something_else_is_refused(tmp_path, model, small_images_foun
 
 def test_the_headlines_model_comes_before_the_shipped_one(tmp_path, shelf):
     assert default_model("tiny", tmp_path) == shelf / "tiny-100.safetensors"
-    path = tmp_path / "mnist" / "likelihood" / "tiny-0.safetensors"
+    path = tmp_path / "mnist" / SHIPPED_ROW / "tiny-0.safetensors"
     path.parent.mkdir(parents=True)
     path.touch()
     assert default_model("tiny", tmp_path) == path
@@ -97,7 +98,7 @@ def test_a_record_of_another_recipe_is_stale(tmp_path, model):
     recipe = load(model).recipe.model_dump(mode="json")
     write_record(task.record_path, {"recipe": recipe, "data": {}, "metrics": {}})
     assert task.is_done(), "without a model at hand a record is valid"
-    headline = tmp_path / "mnist" / "likelihood" / "mnist-0.json"
+    headline = tmp_path / "mnist" / SHIPPED_ROW / "mnist-0.json"
     write_record(headline, {"recipe": recipe, "data": {}, "metrics": {}})
     assert load_experiment("appendix-a").plan(Options(out=tmp_path))[0].is_done()
     recipe["training"]["steps"] += 1

@@ -10,6 +10,7 @@ from rich.console import Console
 from scnf.errors import UserError
 from scnf.evaluation.records import read_record, write_record
 from scnf.experiments import Options, choose
+from scnf.experiments.mnist import SHIPPED_ROW
 from scnf.experiments.mnist import STUDY as HEADLINE
 from scnf.experiments.pool import one_thread
 from scnf.experiments.rendering import TABLE
@@ -23,7 +24,7 @@ Make = Callable[[TrainedModel, Path | None], dict[str, Any]]
 
 
 def default_model(data: str, out: Path) -> Path | None:
-    """Return the model of a data set: that of the headline's first row and split, else the shipped one, else None."""
+    """Return the model of a data set: the headline's by likelihood, of the first split, else the shipped one, else None."""
     path = _headline(data, out, "safetensors")
     if path.is_file():
         return path
@@ -40,7 +41,7 @@ def default_recipe(data: str, out: Path) -> Recipe | None:
 
 
 def _headline(data: str, out: Path, ending: str) -> Path:
-    return out / HEADLINE.name / HEADLINE.rows[0].name / f"{data}-0.{ending}"
+    return out / HEADLINE.name / SHIPPED_ROW / f"{data}-0.{ending}"
 
 
 @dataclass(frozen=True)

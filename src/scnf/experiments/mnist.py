@@ -6,12 +6,14 @@ from scnf.training.compiling import can_compile
 
 # A fit of this length gains more by machine code than the making of it takes.
 _FASTER = {"training.compile": can_compile()}
+# The best by likelihood alone: its models come with the package, and other experiments look at them.
+SHIPPED_ROW = "h-alone"
 
 STUDY = Study(
     name="mnist",
     rows=(
         Row("likelihood", "mnist-joint", _FASTER),
-        Row("h-alone", "mnist", _FASTER),
+        Row(SHIPPED_ROW, "mnist", _FASTER),
         Row("consistency", "mnist-consistency", _FASTER),
     ),
     data=("mnist", "fashion-mnist"),
