@@ -24,7 +24,7 @@ Make = Callable[[TrainedModel, Path | None], dict[str, Any]]
 
 
 def default_model(data: str, out: Path) -> Path | None:
-    """Return the model of a data set: the headline's by likelihood, of the first split, else the shipped one, else None."""
+    """Return the model of a data set: the headline's first by likelihood, else the shipped one, else None."""
     path = _headline(data, out, "safetensors")
     if path.is_file():
         return path
