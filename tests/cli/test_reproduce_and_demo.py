@@ -65,6 +65,20 @@ def test_all_are_run_as_they_are_planned(folder, option):
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["table2", "--model", "mnist-100"], "--model is for appendix-a, obfuscation, ood; table2 has no use for it"),
+        (["mnist", "--dry-run", "--labels", "7"], "--labels is for fairness; mnist has no use for it"),
+        (["ood", "--dry-run", "--model", "mnist-100"], "--dry-run tells of what is planned"),
+        (["nothing", "--model", "mnist-100"], "nothing"),
+    ],
+)
+def test_options_that_would_be_passed_over_are_refused(folder, arguments, expected):
+    assert expected in refusal("reproduce", *arguments)
+    assert list(folder.iterdir()) == []
+
+
 @pytest.mark.parametrize("splits", ["--splits", "--seeds"])
 def test_options_reach_the_experiment(folder, monkeypatch, splits):
     asked = []

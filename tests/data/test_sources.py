@@ -81,10 +81,14 @@ def test_a_named_folder_is_the_only_one_that_is_looked_into(tmp_path):
         load("mnist", data_dir=tmp_path)
 
 
-def test_a_damaged_file_is_named_and_how_to_replace_it(tmp_path):
+def test_a_damaged_file_is_named_and_how_to_replace_it(tmp_path, monkeypatch):
     write_files(tmp_path, {**small_files(), TEST_LABELS: b"damaged"})
-    with pytest.raises(UserError, match=rf"{TEST_LABELS} has the wrong magic number .*; .*`scnf data fetch mnist`"):
+    told = rf"{TEST_LABELS} has the wrong magic number .*; .*`scnf data fetch mnist --data-dir {tmp_path}`"
+    with pytest.raises(UserError, match=told):
         load("mnist", data_dir=tmp_path)
+    monkeypatch.setenv("SCNF_DATA_DIR", str(tmp_path))
+    with pytest.raises(UserError, match=r"once what is damaged is removed, `scnf data fetch mnist` gets it anew"):
+        load("mnist")
     with pytest.raises(UserError, match=f"{TEST_LABELS} has the wrong magic number"):
         fetch("mnist", tmp_path)
 

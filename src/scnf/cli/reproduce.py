@@ -85,7 +85,11 @@ def reproduce(
         _refuse_for_all(
             {"--minutes": minutes, "--recipes": recipes, "--data": data, "--model": model, "--labels": labels}
         )
+    else:
+        _refuse_what_it_lacks(name, {"--model": model, "--labels": labels})
     if dry_run:
+        if model is not None:
+            raise UserError("--dry-run tells of what is planned, and a model that is given is looked at at once")
         items = statuses(list(EXPERIMENTS) if name == ALL else [name], options)
         if json:
             print_json({"items": items})
@@ -105,6 +109,14 @@ def reproduce(
         screen.print(f"wrote {path}", soft_wrap=True)
     if summary["failures"]:
         raise typer.Exit(1)
+
+
+def _refuse_what_it_lacks(name: str, given: dict[str, Any]) -> None:
+    """Refuse options that an experiment would pass over."""
+    for option, value in given.items():
+        takers = [each for each, item in EXPERIMENTS.items() if option in item.takes]
+        if value is not None and name in EXPERIMENTS and name not in takers:
+            raise UserError(f"{option} is for {', '.join(takers)}; {name} has no use for it")
 
 
 def _refuse_for_all(given: dict[str, Any]) -> None:

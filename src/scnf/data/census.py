@@ -31,7 +31,7 @@ def read_census(files: Files) -> tuple[Table, Table]:
     try:
         return read_rows(files[TRAIN_TABLE]), read_rows(files[TEST_TABLE])
     except UserError as error:
-        raise UserError(f"{error}; once that is removed, `scnf data fetch {CENSUS.name}` gets it anew") from error
+        raise UserError(f"{error}; {files.remedy}") from error
 
 
 def read_rows(path: Path) -> Table:

@@ -26,5 +26,5 @@ def read_images(published: Published, files: Files) -> Images:
         train = read_pair(files[TRAIN_IMAGES], files[TRAIN_LABELS], shape, classes)
         test = read_pair(files[TEST_IMAGES], files[TEST_LABELS], shape, classes)
     except UserError as error:
-        raise UserError(f"{error}; once that is removed, `scnf data fetch {published.name}` gets it anew") from error
+        raise UserError(f"{error}; {files.remedy}") from error
     return Images(*train, *test)

@@ -5,7 +5,7 @@ import hashlib
 import os
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scnf.data.published import PUBLISHED, TEST_LABELS, Published
@@ -17,9 +17,14 @@ SYSTEM_FOLDER = Path("/usr/share/datasets")
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a data set, by the names that they were published under, unpacked."""
+    """The files of a data set, by the names that they were published under, unpacked.
 
+    ``data_dir`` is the folder that was named to find them in; None if they were in a usual one.
+    """
+
+    published: Published
     paths: Mapping[str, Path]
+    data_dir: Path | None = None
 
     def __getitem__(self, name: str) -> Path:
         return self.paths[name]
@@ -28,6 +33,12 @@ class Files:
     def folder(self) -> Path:
         """The folder they lie in."""
         return next(iter(self.paths.values())).parent
+
+    @property
+    def remedy(self) -> str:
+        """What to do about a damaged one."""
+        where = "" if self.data_dir is None else f" --data-dir {self.data_dir}"
+        return f"once what is damaged is removed, `scnf data fetch {self.published.name}{where}` gets it anew"
 
 
 def download_folder() -> Path:
@@ -52,7 +63,7 @@ def find_files(published: Published, data_dir: Path | None = None) -> Files | No
         for folder in _layouts(published, base):
             files = _complete(published, folder)
             if files is not None and _other_owner(published, files) is None:
-                return files
+                return replace(files, data_dir=data_dir)
     return None
 
 
@@ -96,7 +107,7 @@ def _missing(published: Published, folder: Path) -> list[str]:
 
 def _complete(published: Published, folder: Path) -> Files | None:
     found = {name: path for name in published.files if (path := _file(folder, name)) is not None}
-    return Files(found) if len(found) == len(published.files) else None
+    return Files(published, found) if len(found) == len(published.files) else None
 
 
 def _other_owner(published: Published, files: Files) -> str | None:

@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure: the module that makes it, what to call it, and what the paper says with it."""
+    """A table or figure: the module that makes it, what to call it, and what the paper says with it.
+
+    ``takes`` are the options of ``scnf reproduce`` that not every experiment has.
+    """
 
     module: str
     title: str
     claim: str
+    takes: tuple[str, ...] = ()
 
 
 # In the order in which all are run: the models of mnist serve later ones. Modules are imported when asked for, so that
@@ -64,16 +68,19 @@ EXPERIMENTS: dict[str, Item] = {
         "scnf.experiments.appendix_a",
         "Appendix A: style transfer",
         "z_h holds the style of a digit but not its class: decoded with another label it is another digit.",
+        takes=("--model",),
     ),
     "obfuscation": Item(
         "scnf.experiments.obfuscation",
         "Section 4.4: data obfuscation",
         "A classifier of z_f is almost perfect on test data, one of z_h nearly random.",
+        takes=("--model",),
     ),
     "fairness": Item(
         "scnf.experiments.fairness",
         "Hiding sex in the census table",
         "The paper has no such experiment; it names obfuscation as a use.",
+        takes=("--labels",),
     ),
     "complex": Item(
         "scnf.experiments.complex_data",
@@ -85,6 +92,7 @@ EXPERIMENTS: dict[str, Item] = {
         "scnf.experiments.ood",
         "Out-of-distribution images and selective prediction",
         "The paper has no such experiment.",
+        takes=("--model",),
     ),
 }
 
