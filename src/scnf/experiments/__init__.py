@@ -51,7 +51,7 @@ EXPERIMENTS: dict[str, Item] = {
     ),
     "ablation": Item(
         "scnf.experiments.ablation",
-        "What each ingredient of mnist-joint and mnist-consistency brings",
+        "What each ingredient of the recipes for MNIST brings",
         "The paper has no such experiment.",
     ),
     "table2": Item(

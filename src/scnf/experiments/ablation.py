@@ -1,4 +1,4 @@
-"""What each ingredient of mnist-joint and mnist-consistency brings: the recipe without it, in a short, equal time."""
+"""What each ingredient of the recipes for MNIST brings: the recipe without it, in a short, equal time."""
 
 from typing import Any
 
@@ -24,6 +24,13 @@ _OF_LIKELIHOOD: dict[str, dict[str, Any]] = {
     "larger-z-f": {"model.f.levels.1.keep": 4},
     "heavy-labels": {"training.labelled_weight": 0.25, "training.labelled_share": 0.25},
 }
+_OF_H_ALONE: dict[str, dict[str, Any]] = {
+    "mnist": {},
+    "h-alone-together": {"training.h_alone": 0.0},
+    "h-alone-no-graph": {"training.guess": 0.0},
+    "h-alone-narrow": {"model.f.levels.1.hidden": None},
+    "h-alone-shallow": {"model.h.hidden": [256]},
+}
 _OF_CONSISTENCY: dict[str, dict[str, Any]] = {
     "mnist-consistency": {},
     "consistency-no-graph": {"training.guess": 0.0},
@@ -39,7 +46,7 @@ _OF_CONSISTENCY: dict[str, dict[str, Any]] = {
     "consistency-cold": {"training.consistency.temperature": 4.0},
 }
 # Each recipe as it is, under its name, and without an ingredient in turn.
-WITHOUT = {"mnist-joint": _OF_LIKELIHOOD, "mnist-consistency": _OF_CONSISTENCY}
+WITHOUT = {"mnist-joint": _OF_LIKELIHOOD, "mnist": _OF_H_ALONE, "mnist-consistency": _OF_CONSISTENCY}
 
 
 def rows(of: str, recipe: str) -> tuple[Row, ...]:
