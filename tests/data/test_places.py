@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from scnf.data import places
+from scnf.data.obtain import fetch_files
 from scnf.data.places import find_files, usual_folders, why_missing
-from scnf.data.published import FASHION_MNIST, MNIST, TEST_LABELS, TRAIN_IMAGES
+from scnf.data.published import FASHION_MNIST, MNIST, TEST_LABELS, TRAIN_IMAGES, tell_nobody
+from scnf.errors import UserError
 from tests.idx_files import small_files, write_files
 
 
@@ -64,6 +66,14 @@ def test_files_known_to_be_another_data_sets_are_left_alone(tmp_path: Path, monk
     assert find_files(MNIST, tmp_path) is not None
     assert find_files(FASHION_MNIST, tmp_path) is None
     assert why_missing(FASHION_MNIST, tmp_path) == f"{tmp_path} holds the files of mnist, not of fashion-mnist"
+    # Nor does a download go over them.
+    folder = tmp_path / "fashion-mnist"
+    write_files(folder, small_files(), ".gz")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    told = f"{folder} is where fashion-mnist would go, but holds the files of mnist, which are not overwritten"
+    with pytest.raises(UserError, match=told):
+        fetch_files(FASHION_MNIST, tmp_path, tell_nobody)
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_why_files_are_missing_is_told(tmp_path: Path):

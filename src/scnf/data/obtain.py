@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from scnf.data.places import Files, download_folder, find_files, why_missing
+from scnf.data.places import Files, download_folder, find_files, owner_of, why_missing
 from scnf.data.published import Published, Report
 from scnf.errors import UserError
 
@@ -24,7 +24,13 @@ def fetch_files(published: Published, data_dir: Path | None, report: Report) -> 
         from scnf.data.download import download  # noqa: PLC0415 (what is here needs no network)
 
         base = download_folder() if data_dir is None else data_dir
-        download(published, base / published.folders[0], report)
+        folder = base / published.folders[0]
+        if (owner := owner_of(published, folder)) is not None:
+            raise UserError(
+                f"{folder} is where {published.name} would go, but holds the files of {owner}, which are not overwritten; "
+                "rename that folder, or name another one by --data-dir"
+            )
+        download(published, folder, report)
         files = find_files(published, base)
         assert files is not None
     return files

@@ -67,15 +67,19 @@ def find_files(published: Published, data_dir: Path | None = None) -> Files | No
     return None
 
 
+def owner_of(published: Published, folder: Path) -> str | None:
+    """Return the name of another data set, if a folder holds its files under the names that both have."""
+    files = _complete(published, folder)
+    return None if files is None else _other_owner(published, files)
+
+
 def why_missing(published: Published, data_dir: Path) -> str:
     """Say why a named folder does not give the files of a data set."""
     if not data_dir.is_dir():
         return f"{data_dir} is not a folder" if data_dir.exists() else f"the folder {data_dir} does not exist"
     folders = list(_layouts(published, data_dir))
     for folder in folders:
-        files = _complete(published, folder)
-        owner = None if files is None else _other_owner(published, files)
-        if owner is not None:
+        if (owner := owner_of(published, folder)) is not None:
             return f"{folder} holds the files of {owner}, not of {published.name}"
     # The folder that lacks least is the one that was meant.
     folder = min(folders, key=lambda folder: len(_missing(published, folder)))
