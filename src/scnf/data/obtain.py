@@ -27,8 +27,8 @@ def fetch_files(published: Published, data_dir: Path | None, report: Report) -> 
         folder = base / published.folders[0]
         if (owner := owner_of(published, folder)) is not None:
             raise UserError(
-                f"{folder} is where {published.name} would go, but holds the files of {owner}, which are not overwritten; "
-                "rename that folder, or name another one by --data-dir"
+                f"{folder} is where {published.name} would go, but holds the files of {owner}, which are not "
+                "overwritten; rename that folder, or name another one by --data-dir"
             )
         download(published, folder, report)
         files = find_files(published, base)
