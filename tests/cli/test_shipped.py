@@ -56,6 +56,12 @@ def test_a_shipped_name_does_what_its_file_does(shelf: Path, command: str):
 
 
 @pytest.mark.usefixtures("shelf")
+def test_how_many_labels_it_had_is_told():
+    labels = invoke_json("info", "tiny-100")["labels"]
+    assert f"{labels}, of all its training rows" in invoke("info", "tiny-100").stdout
+
+
+@pytest.mark.usefixtures("shelf")
 def test_a_shipped_name_is_exported():
     told = invoke_json("export", "tiny-100", *NEEDED["export"])  # once: it takes seconds
     assert told["probability"] < 1e-4

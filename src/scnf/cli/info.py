@@ -93,7 +93,11 @@ def _shown(trained: "TrainedModel", told: dict[str, Any]) -> dict[str, Any]:
     spec, count = trained.recipe.model, len(trained.classes)
     target = f" of {told['target']!r}" if told["target"] else ""
     seed = "" if told["seed"] is None else f", seed {told['seed']}"
-    rows = {} if told["rows"] is None else {"rows": f"{told['rows']:,}, {told['labels']:,} of them with a label"}
+    rows = {}
+    if told["rows"] is not None:
+        rows = {"rows": f"{told['rows']:,}, {told['labels']:,} of them with a label"}
+    elif told["labels"] is not None:
+        rows = {"labels": f"{told['labels']:,}, of all its training rows"}
     shape = "×".join(map(str, trained.model.shape))
     kind = "numbers" if trained.levels is None else f"whole numbers 0 to {trained.levels - 1}"
     return {
