@@ -106,6 +106,31 @@ def test_drawn_classes_have_the_gradient_of_the_marginal_likelihood(monkeypatch)
     assert (one - other).norm() < 0.1 * one.norm()
 
 
+def test_a_row_that_is_far_out_does_not_lead_all_others(monkeypatch):
+    """Its gradient, which would be all that counts, is small beside that of the other rows."""
+    standing = trial(h_alone=0.5)
+    randomize(standing.model)
+    standing._let_f_stand()
+    assert standing._stored is not None
+    rows, latents = standing._stored(0)
+    z_f = latents.z_f.clone()
+    z_f[3] *= 1e5
+    h = list(standing.model.conditional.parameters())
+
+    def gradient(z_f: torch.Tensor) -> torch.Tensor:
+        stored = lambda step: (rows, latents._replace(z_f=z_f))  # noqa: E731
+        loss, _ = standing._loss_of_h(0.6, stored)
+        found = torch.autograd.grad(loss, h, allow_unused=True)
+        return torch.cat([part.flatten() for part in found if part is not None])
+
+    usual = gradient(latents.z_f).norm()
+    with_one_far_out = gradient(z_f).norm()
+    monkeypatch.setattr(trial_module, "_FAR_OUT", 1e12)
+    assert with_one_far_out < 3 * usual
+    assert gradient(z_f).norm() > 1e6 * usual
+    torch.testing.assert_close(gradient(latents.z_f).norm(), usual)  # the others count as they did
+
+
 def test_a_class_is_drawn_by_its_share():
     drawing = trial()
     shares = torch.tensor([0.5, 0.3, 0.2]).log().expand(10_000, 3)

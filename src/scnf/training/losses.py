@@ -48,6 +48,21 @@ def em_nll(log_joint: Tensor, log_resp: Tensor, y: Tensor) -> Tensor:
     return -_joint_of_label(log_joint, y).where(y >= 0, expected)
 
 
+def limited(nll: Tensor, most: float, scale: float) -> Tensor:
+    """Return nll where it is at most ``most``; above, it grows ever less, to most + scale.
+
+    One row that f throws far out would else drown all others, again and again: its gradient grows with the third power
+    of z, where nll grows with the second.
+
+    Example:
+        >>> import torch
+        >>> limited(torch.tensor([-3.0, 2.0, 5.0, 1001.0]), most=2.0, scale=1.0)
+        tensor([-3.0000,  2.0000,  2.7500,  2.9990])
+    """
+    excess = (nll - most).clamp(min=0)
+    return nll.clamp(max=most) + scale * excess / (scale + excess)
+
+
 def classification_loss(log_joint: Tensor, y: Tensor, temperature: float = 1.0) -> Tensor:
     """Return −log p(y | x) where the label is known and 0 where it is hidden, ``[B]``.
 

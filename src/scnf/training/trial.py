@@ -24,7 +24,7 @@ from scnf.training.ema import WeightAverage
 from scnf.training.graph import spread_labels
 from scnf.training.guess import start_rows
 from scnf.training.held_out import HeldOut
-from scnf.training.losses import marginal_nll
+from scnf.training.losses import limited, marginal_nll
 from scnf.training.objective import consistency_objective, training_objective, wrongly_told
 from scnf.training.optimizer import load_state_by_name, make_optimizer, set_rate, state_by_name
 from scnf.training.record import Record
@@ -40,6 +40,8 @@ _EVALUATION_ROWS = 1024
 _HELD_OUT_ROWS = 2048
 # A pass of h for the labelled rows' own classes alone takes its time; it must spare so many pairs of a row and a class.
 _PAIRS_WORTH_A_PASS = 512
+# So many nats a component less likely than under a Gaussian is no row that could teach anything.
+_FAR_OUT = 10
 # No guess is so sure that the density could not say otherwise.
 _LEAST_GUESS = 1e-6
 # A part's loss, and which of its labelled rows are told wrongly.
@@ -273,7 +275,9 @@ class Trial:
             with torch.no_grad():
                 shares = shares + self.model.log_joint_of_latents(own)
         nll = -self.model.log_joint_of_latents(own, self._drawn(shares, y, len(rows), self.own_part))
-        return nll.sum() / len(rows), torch.empty(0)
+        # A row that f has thrown far out: h cannot bring it back.
+        far_out = _FAR_OUT * self.model.dimensions
+        return limited(nll, far_out - self._of_a_gaussian, far_out).sum() / len(rows), torch.empty(0)
 
     def _drawn(self, log_shares: Tensor, y: Tensor, rows: int, part: BatchPart) -> Tensor:
         """Return the labels of a part's rows, ``[B]``: the known one, or else a class drawn by its share.
