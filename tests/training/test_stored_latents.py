@@ -4,6 +4,7 @@ import pytest
 import torch
 from lightning_fabric import Fabric
 
+from scnf.model import Latents
 from scnf.training import TrainingData
 from scnf.training import trial as trial_module
 from scnf.training.batch_part import BatchPart
@@ -74,22 +75,23 @@ def test_every_row_has_its_turn_with_latents_of_its_own():
         torch.testing.assert_close(again.z_f, latents.z_f, rtol=1e-3, atol=1e-3)
 
 
+def with_latents() -> tuple[Trial, torch.Tensor, Latents]:
+    """A trial whose f stands, with the rows of its first step and their latents."""
+    standing = trial(h_alone=0.5)
+    randomize(standing.model)
+    standing._let_f_stand()
+    assert standing._stored is not None
+    return standing, *standing._stored(0)
+
+
 def test_stored_latents_tell_the_same_log_joint():
-    stored = trial(h_alone=0.5)
-    randomize(stored.model)
-    stored._let_f_stand()
-    assert stored._stored is not None
-    rows, latents = stored._stored(0)
+    stored, rows, latents = with_latents()
     torch.testing.assert_close(stored.model.log_joint_of_latents(latents), stored.model.log_joint(DATA.x[rows]))
 
 
 def test_drawn_classes_have_the_gradient_of_the_marginal_likelihood(monkeypatch):
     """In the mean over many draws, for each of which the step stands."""
-    guessing = trial(h_alone=0.5)
-    randomize(guessing.model)
-    guessing._let_f_stand()
-    assert guessing._stored is not None
-    rows, latents = guessing._stored(0)
+    guessing, rows, latents = with_latents()
     h = list(guessing.model.conditional.parameters())
     exact = torch.autograd.grad(
         marginal_nll(guessing.model.log_joint_of_latents(latents), DATA.y[rows]).mean(), h, allow_unused=True
@@ -108,11 +110,7 @@ def test_drawn_classes_have_the_gradient_of_the_marginal_likelihood(monkeypatch)
 
 def test_a_row_that_is_far_out_does_not_lead_all_others(monkeypatch):
     """Its gradient, which would be all that counts, is small beside that of the other rows."""
-    standing = trial(h_alone=0.5)
-    randomize(standing.model)
-    standing._let_f_stand()
-    assert standing._stored is not None
-    rows, latents = standing._stored(0)
+    standing, rows, latents = with_latents()
     z_f = latents.z_f.clone()
     z_f[3] *= 1e5
     h = list(standing.model.conditional.parameters())
