@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from scnf.nets import MLP, ConvResNet, GlowNet, ResidualMLP
+from scnf.bijections import AffineMap, ChannelMask, Coupling
+from scnf.nets import MLP, ConvResNet, GlowNet, ResidualMLP, set_products
 from tests.helpers import randomize
 
 
@@ -85,3 +86,32 @@ def test_convolutions_work_with_channels_last(channels, make, count):
     net(torch.randn(2, channels, 6, 6))
     assert all(formats)
     assert len(formats) == count
+
+
+@pytest.mark.parametrize("index", range(4), ids=["mlp", "residual", "resnet", "glow"])
+def test_products_of_16_bits_are_for_training_alone(index):
+    net, shape, _ = nets(2)[index]
+    randomize(net)
+    x, context = torch.randn(4, *shape), torch.randn(4, 2)
+    exact = net(x, context)
+    set_products(net, torch.bfloat16)
+    rounded = net(x, context)
+    assert rounded.dtype == exact.dtype
+    assert not torch.equal(rounded, exact)
+    torch.testing.assert_close(rounded, exact, rtol=0.05, atol=0.05 * float(exact.detach().abs().max()))
+    assert torch.equal(net.eval()(x, context), exact)
+    set_products(net, None)
+    assert torch.equal(net.train()(x, context), exact)
+
+
+def test_a_flow_is_undone_whatever_its_nets_round():
+    mask, affine = ChannelMask(4), AffineMap("tanh")
+    layer = randomize(Coupling(mask, MLP(mask.seen_channels, affine.size * mask.moved_channels, [16]), affine))
+    x = torch.randn(50, 4)
+    exact = layer(x)[1]
+    set_products(layer, torch.bfloat16)
+    z, ladj = layer(x)
+    assert not torch.allclose(ladj, exact, rtol=1e-5)
+    back, ladj_back = layer.inverse(z)
+    torch.testing.assert_close(back, x)
+    torch.testing.assert_close(ladj_back, -ladj)

@@ -64,16 +64,13 @@ class SemiConditionalFlow(nn.Module):
     def forward(self, x: Tensor, known: Tensor | None = None) -> Tensor:
         """Return ``log_joint(x)``, where the first rows may have ``known`` labels.
 
-        Of those rows only the value of their own class has a gradient: the likelihood asks for no more, and the other
-        classes cost h a third.
+        Those rows have the value of their own class in the place of all: the likelihood asks for no other.
         """
         latents = self.encode(x)
         if known is None:
             return self.log_joint_of_latents(latents)
         first = Latents(*(part[: len(known)] for part in latents))
-        with torch.no_grad():
-            every = self.log_joint_of_latents(first)
-        labelled = every.scatter(1, known[:, None], self.log_joint_of_latents(first, known)[:, None])
+        labelled = self.log_joint_of_latents(first, known)[:, None].expand(-1, self.classes)
         if len(known) == len(x):
             return labelled
         return torch.cat([labelled, self.log_joint_of_latents(Latents(*(part[len(known) :] for part in latents)))])

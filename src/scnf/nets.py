@@ -6,6 +6,7 @@ the net of every row under every context, ``[K · B, ...]``, and x goes through 
 The last layer starts at zero, so a fresh coupling layer is the identity.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import cast
@@ -39,7 +40,34 @@ class _ContextBias(nn.Module):
         return (blocks + bias).flatten(0, 1)
 
 
-class MLP(nn.Module):
+class Net(nn.Module, ABC):
+    """A conditioner, called as told above.
+
+    While it is trained, ``products`` may set another type for matrix products and convolutions; what it returns has
+    the type of x. The flow around it stays exact: it is invertible whatever its nets return.
+    """
+
+    products: torch.dtype | None = None
+
+    def forward(self, x: Tensor, context: Tensor | None = None, every: bool = False) -> Tensor:
+        if self.products is None or not self.training:
+            return self.compute(x, context, every)
+        with torch.autocast(x.device.type, self.products):
+            return self.compute(x, context, every).to(x.dtype)
+
+    @abstractmethod
+    def compute(self, x: Tensor, context: Tensor | None, every: bool) -> Tensor:
+        """Return the net's value."""
+
+
+def set_products(model: nn.Module, products: torch.dtype | None) -> None:
+    """Let all nets of a model make their products in a type while they are trained; None is the type of their input."""
+    for module in model.modules():
+        if isinstance(module, Net):
+            module.products = products
+
+
+class MLP(Net):
     """A fully connected net for vectors, SiLU between the layers.
 
     Shapes: x ``[B, in_features]``, context ``[B, context_features]``, output ``[B, out_features]``.
@@ -54,7 +82,7 @@ class MLP(nn.Module):
         self.head = nn.Linear(sizes[-1], out_features)
         _zero_start(self.head)
 
-    def forward(self, x: Tensor, context: Tensor | None = None, every: bool = False) -> Tensor:
+    def compute(self, x: Tensor, context: Tensor | None, every: bool) -> Tensor:
         for linear, bias in zip(self.hidden, self.context, strict=True):
             x = F.silu(bias(linear(x), context, every))
             every = False  # from here on there is a block of rows for each context
@@ -62,7 +90,7 @@ class MLP(nn.Module):
         return repeat_rows(x, len(cast(Tensor, context))) if every else x
 
 
-class _ResidualNet(nn.Module):
+class _ResidualNet(Net):
     """Stem, context, pre-activation residual blocks, head."""
 
     stem: nn.Module
@@ -70,7 +98,7 @@ class _ResidualNet(nn.Module):
     blocks: nn.ModuleList
     head: nn.Module
 
-    def forward(self, x: Tensor, context: Tensor | None = None, every: bool = False) -> Tensor:
+    def compute(self, x: Tensor, context: Tensor | None, every: bool) -> Tensor:
         # In place wherever autograd needs no other copy: what a convolution or a sum returns, it does not keep.
         x = self.context(self.stem(x), context, every)
         for block in self.blocks:
@@ -121,11 +149,11 @@ class ConvResNet(_ResidualNet):
         self.head = Conv3x3(hidden, out_channels)
         channels_last(self)
 
-    def forward(self, x: Tensor, context: Tensor | None = None, every: bool = False) -> Tensor:
-        return super().forward(_meant_last(x), context, every)
+    def compute(self, x: Tensor, context: Tensor | None, every: bool) -> Tensor:
+        return super().compute(_meant_last(x), context, every)
 
 
-class GlowNet(nn.Module):
+class GlowNet(Net):
     """Glow's net for images: convolutions of 3×3, 1×1 and 3×3, ReLU between them.
 
     Reference: Kingma & Dhariwal, Glow (2018), section 5. Shapes: as of ``ConvResNet``.
@@ -139,7 +167,7 @@ class GlowNet(nn.Module):
         self.head = Conv3x3(hidden, out_channels)
         channels_last(self)
 
-    def forward(self, x: Tensor, context: Tensor | None = None, every: bool = False) -> Tensor:
+    def compute(self, x: Tensor, context: Tensor | None, every: bool) -> Tensor:
         x = F.relu_(self.context(self.stem(_meant_last(x)), context, every))
         return cast(Tensor, self.head(F.relu_(self.middle(x))))
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from scnf.data.batches import Batches
 from scnf.model import SemiConditionalFlow
+from scnf.processor import fast_products
 from scnf.recipes import load_recipe
 from scnf.recipes.build import build_model
 from scnf.training import TrainingData
@@ -97,6 +98,7 @@ def inference(model: SemiConditionalFlow, x: Tensor) -> Callable[[], object]:
 
     @torch.inference_mode()
     def infer() -> Tensor:
-        return model.log_joint(x)
+        with fast_products():
+            return model.log_joint(x)
 
     return infer

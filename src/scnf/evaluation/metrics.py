@@ -9,6 +9,7 @@ from torch import Tensor
 from scnf.data.batches import dequantize
 from scnf.evaluation.reliability import reliability
 from scnf.model import SemiConditionalFlow
+from scnf.processor import fast_products
 
 # Called after each batch with the rows that are done and the rows in all.
 OnRows = Callable[[int, int], None]
@@ -69,7 +70,7 @@ def log_joint_of(
     shift = model.dimensions * math.log(levels) if levels is not None else 0.0
     size = batch_size or rows_in_a_batch(math.prod(x.shape[1:]))
     parts = []
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(), fast_products():
         # What a layer draws itself (Hutchinson's probes) is the same in every pass too.
         torch.manual_seed(seed)
         for start, rows in zip(range(0, len(x), size), x.cpu().split(size), strict=True):

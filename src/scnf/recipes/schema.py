@@ -184,8 +184,9 @@ class TrainingSpec(_Strict):
     # Where a Gaussian h begins: at its labelled rows, at EM's end from there, or from what a graph of neighbours tells.
     start: Literal["labels", "em", "graph"] = "labels"
     # Above 0, labels spread along a graph of neighbours tell how likely the classes of every other row are before
-    # it is looked at; for so much of the run they stand in for its posterior, too.
+    # it is looked at; for so much of the run, and of the time in which h learns alone, they stand in for its posterior.
     guess: Share = 0.0
+    guess_stays: bool = True  # how likely the classes of a row are beforehand after that, too; else the graph is gone
     objective: Literal["sgd", "em"] = "sgd"  # equation 1 directly, or by EM with one step on M (Appendix B)
     clf_weight: Annotated[float, Field(ge=0)] = 0.0  # of L_clf, the labelled rows' cross-entropy, in nats a row
     clf_temperature: PositiveFloat = 1.0  # of the posterior in L_clf
@@ -222,6 +223,9 @@ class TrainingSpec(_Strict):
     max_minutes: PositiveFloat | None = None  # for all restarts; the schedule is fitted to it
     # Translate model and gradient to machine code first: faster steps, a minute or two later. Needs a C++ compiler.
     compile: bool = False
+    # In which the nets' products are made while they learn: 32 bits, or bfloat16 with sums of 32 bits, about twice as
+    # fast where a processor or GPU has units for it and much slower where not. All else has 32 bits.
+    products: Literal["full", "bf16"] = "full"
     # The share of the rows without a label that is never trained on: the weights that tell them best are kept.
     holdout: Annotated[float, Field(ge=0, lt=1)] = 0.0
     # So many steps without a better likelihood of those rows, and the rest of the schedule follows at once.

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from lightning_fabric import Fabric
 from lightning_fabric.plugins.environments.lightning import LightningEnvironment
 from lightning_fabric.strategies.ddp import DDPStrategy
-from torch import distributed
+from torch import Tensor, distributed
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
 from torch.distributed.distributed_c10d import Store
 from torch.nn.parallel import DistributedDataParallel
@@ -216,3 +216,11 @@ def _end(worker: "subprocess.Popen[bytes]") -> None:
     except subprocess.TimeoutExpired:
         worker.kill()
         worker.wait()
+
+
+def add_over_processes(fabric: Fabric, *values: float) -> tuple[float, ...]:
+    """Return the sums of what the processes have."""
+    if fabric.world_size == 1:
+        return values
+    own = torch.tensor(values, dtype=torch.float64, device=fabric.device)
+    return tuple(cast(Tensor, fabric.all_reduce(own, reduce_op="sum")).tolist())

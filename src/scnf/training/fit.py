@@ -15,14 +15,15 @@ from torch import Tensor
 
 from scnf.errors import DivergedError, UserError
 from scnf.model import SemiConditionalFlow
+from scnf.processor import give_memory_back
 from scnf.recipes.build import build_model
 from scnf.recipes.schema import Recipe
 from scnf.tensorfile import read_tensors, write_tensors
 from scnf.training.check import check_training
 from scnf.training.data import TrainingData
-from scnf.training.devices import Task, several_devices
+from scnf.training.devices import Task, add_over_processes, several_devices
 from scnf.training.record import Record
-from scnf.training.trial import Trial, add_over_processes
+from scnf.training.trial import Trial
 
 # Called after each step with the restart, the step, the mean loss of the last recorded stretch and the share of the
 # whole run that is done.
@@ -111,7 +112,10 @@ def fit(
     run = _Run(recipe, data, seed, checkpoint, fabric or Fabric(accelerator="auto", devices=1), checkpoint_seconds)
     if resume and checkpoint is not None and checkpoint.is_file():
         run.load()
-    run.train(on_step, on_record)
+    try:
+        run.train(on_step, on_record)
+    finally:
+        give_memory_back()
     return run.result()
 
 

@@ -92,3 +92,10 @@ def clutter_level(spec: TrainingSpec, progress: float) -> float:
     if spec.clutter is None or progress >= spec.labelled_decay:
         return -math.inf
     return spec.clutter - _CLUTTER_FALLS * progress / spec.labelled_decay
+
+
+def graph_leads(spec: TrainingSpec, progress: float) -> bool:
+    """Return whether what the graph guesses stands in for the posterior: at first, and first again where h is new."""
+    together = 1 - spec.h_alone
+    done = progress / together if progress < together else (progress - together) / spec.h_alone
+    return done < spec.guess

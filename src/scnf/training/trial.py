@@ -14,12 +14,15 @@ from torch import Tensor, nn
 from scnf.data.batches import Batches, seeded
 from scnf.errors import DivergedError
 from scnf.model import Latents, SemiConditionalFlow
+from scnf.nets import set_products
+from scnf.processor import fast_products, keep_memory
 from scnf.recipes.build import build_conditional, build_model
 from scnf.recipes.schema import ConsistencySpec, Recipe
 from scnf.training.batch_part import BatchPart
 from scnf.training.check import check_training
 from scnf.training.compiling import compiled
 from scnf.training.data import TrainingData, gaussian_log_density
+from scnf.training.devices import add_over_processes
 from scnf.training.ema import WeightAverage
 from scnf.training.graph import spread_labels
 from scnf.training.guess import start_rows
@@ -28,7 +31,7 @@ from scnf.training.losses import limited, marginal_nll
 from scnf.training.objective import consistency_objective, training_objective, wrongly_told
 from scnf.training.optimizer import load_state_by_name, make_optimizer, set_rate, state_by_name
 from scnf.training.record import Record
-from scnf.training.schedule import Pace, Turn, clutter_level, consistency_weight, learning_rate
+from scnf.training.schedule import Pace, Turn, clutter_level, consistency_weight, graph_leads, learning_rate
 from scnf.training.stored_latents import StoredLatents
 
 # So many batches in a row without a finite loss and gradient end the run.
@@ -40,20 +43,15 @@ _EVALUATION_ROWS = 1024
 _HELD_OUT_ROWS = 2048
 # A pass of h for the labelled rows' own classes alone takes its time; it must spare so many pairs of a row and a class.
 _PAIRS_WORTH_A_PASS = 512
+# Mistakes among the labelled rows are for whoever watches; where they cost passes of their own, one of so many steps
+# is enough.
+_STEPS_BETWEEN_LOOKS = 20
 # So many nats a component less likely than under a Gaussian is no row that could teach anything.
 _FAR_OUT = 10
 # No guess is so sure that the density could not say otherwise.
 _LEAST_GUESS = 1e-6
 # A part's loss, and which of its labelled rows are told wrongly.
 _Told = tuple[Tensor, Tensor]
-
-
-def add_over_processes(fabric: Fabric, *values: float) -> tuple[float, ...]:
-    """Return the sums of what the processes have."""
-    if fabric.world_size == 1:
-        return values
-    own = torch.tensor(values, dtype=torch.float64, device=fabric.device)
-    return tuple(cast(Tensor, fabric.all_reduce(own, reduce_op="sum")).tolist())
 
 
 class Trial:
@@ -74,6 +72,7 @@ class Trial:
         seconds: float | None = None,
         guess: Tensor | None = None,
     ):
+        keep_memory()
         self.pace = Pace(recipe.training.steps, seconds)
         self.recipe, self.spec, self.restart, self.fabric = recipe, recipe.training, restart, fabric
         self.own_part = BatchPart(fabric.global_rank, fabric.world_size)
@@ -88,6 +87,7 @@ class Trial:
             first = data.excerpt(_FIRST_ROWS)
             self.model.initialize(*start_rows(first, self.spec))
         self._of_a_gaussian = gaussian_log_density(first.continuous())
+        set_products(self.model, torch.bfloat16 if self.spec.products == "bf16" else None)
         # Only the steps of training are compiled: all else is called too seldom, and with batches of other sizes.
         trained = compiled(self.model) if self.spec.compile else self.model
         self.module, self.optimizer = fabric.setup(trained, make_optimizer(self.model, self.spec))
@@ -137,7 +137,8 @@ class Trial:
         rate = learning_rate(self.spec, self.step, progress, self.f_stands_since)
         set_rate(self.optimizer, rate)
         self.optimizer.zero_grad(set_to_none=True)
-        told = self._gradients(progress) if self._stored is None else self._gradients_of_h(progress, self._stored)
+        with fast_products():
+            told = self._gradients(progress) if self._stored is None else self._gradients_of_h(progress, self._stored)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.spec.clip)
         self.pace.take_time()
         loss_value, norm_value = self._agree(told), norm.item()
@@ -210,19 +211,19 @@ class Trial:
     ) -> _Told:
         """Return a part of the loss of a batch, and which of its labelled rows are told wrongly."""
         x, y, weights = self.fabric.to_device(tuple(map(part.of, batch)))
-        rows, labelled, only_guess = len(batch[1]), self.batches.counts["labelled"], progress < self.spec.guess
-        guess = self._log_guess(self.batches.rows(self.step), part)
+        rows, labelled, only_guess = len(batch[1]), self.batches.counts["labelled"], graph_leads(self.spec, progress)
+        guess = self._log_guess(progress, self.batches.rows(self.step), part)
         clutter = self._of_a_gaussian + clutter_level(self.spec, progress)
         if copies is None:
             if guess is not None and only_guess and self._is_worth_a_pass(len(y)):
                 # A class drawn by its share gives the gradient of the mean over all of them, at h's price for one.
                 drawn = self._drawn(guess, y, rows, part)
                 log_joint = self.module(x, drawn)
-                loss = training_objective(log_joint, drawn, weights, self.spec)
-                return loss, wrongly_told(log_joint, y)
-            log_joint = self.module(x, self._known(y, labelled // part.count))
+                return training_objective(log_joint, drawn, weights, self.spec), self._look_at_labelled(x, y)
+            known = self._known(y, labelled // part.count)
+            log_joint = self.module(x, known)
             loss = training_objective(log_joint, y, weights, self.spec, labelled, guess, only_guess, clutter)
-            return loss, wrongly_told(log_joint, y)
+            return loss, wrongly_told(log_joint, y) if known is None else self._look_at_labelled(x, y)
         consistency = cast(ConsistencySpec, self.spec.consistency)
         own, places = part.places(copies[1])
         own_copies, places = self.fabric.to_device((copies[0][own], places))
@@ -232,6 +233,13 @@ class Trial:
         counts = rows, len(own)
         taught = consistency_objective(log_joint, of_copies, y, places, guess, only_guess, consistency, counts)
         return loss + consistency_weight(consistency, progress) * taught, wrongly_told(log_joint, y)
+
+    @torch.no_grad()
+    def _look_at_labelled(self, x: Tensor, y: Tensor) -> Tensor:
+        """Return now and then which labelled rows are told wrongly, where the loss has asked for one class of each."""
+        if self.step % _STEPS_BETWEEN_LOOKS or not bool((y >= 0).any()):
+            return torch.empty(0)
+        return wrongly_told(self.model.log_joint(x[y >= 0]), y[y >= 0])
 
     def _known(self, y: Tensor, labelled: int) -> Tensor | None:
         """Return the labels of rows of whose classes h need only be asked one, if there are enough to gain by it.
@@ -269,9 +277,9 @@ class Trial:
         """
         rows, latents = stored(self.step)
         y, *parts = self.fabric.to_device(tuple(map(self.own_part.of, (self.data.y[rows], *latents))))
-        own, guess = Latents(*parts), self._log_guess(rows, self.own_part)
+        own, guess = Latents(*parts), self._log_guess(progress, rows, self.own_part)
         shares = y.new_zeros(len(y), self.data.classes).to(own.ladj) if guess is None else guess
-        if progress >= self.spec.guess:
+        if not graph_leads(self.spec, progress):
             with torch.no_grad():
                 shares = shares + self.model.log_joint_of_latents(own)
         nll = -self.model.log_joint_of_latents(own, self._drawn(shares, y, len(rows), self.own_part))
@@ -288,9 +296,11 @@ class Trial:
         ahead = -(-part.of(uniform).log()).log()  # Gumbel's: the largest sum is drawn by its share
         return torch.where(y >= 0, y, (log_shares + self.fabric.to_device(ahead)).argmax(1))
 
-    def _log_guess(self, rows: Tensor, part: BatchPart) -> Tensor | None:
-        """Return the log of what the graph guesses of a part of the rows, if the recipe wants that."""
+    def _log_guess(self, progress: float, rows: Tensor, part: BatchPart) -> Tensor | None:
+        """Return the log of what the graph guesses of a part of the rows, if the recipe wants that by now."""
         if not self.spec.guess or not self.batches.counts["hidden"]:
+            return None
+        if not self.spec.guess_stays and not graph_leads(self.spec, progress):
             return None
         if self.guess is None:
             # The same in all processes and after a stop, so it is kept nowhere.
