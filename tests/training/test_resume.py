@@ -66,10 +66,24 @@ def test_resumed_run_is_bit_identical(checkpoint, whole, restart, step):
         small_recipe(optimizer="muon", f={"kind": "coupling", "steps": 2, "hidden": [8]}, steps=6),
         small_recipe(guess=0.9, steps=6),
         small_recipe(h_alone=0.7, noise=0.1, steps=6),
+        small_recipe(h_alone=0.4, together_again=0.4, steps=6),
+        small_recipe(h_alone=0.4, together_again=0.4, steps=8),
         small_recipe(holdout=0.4, steps=6, learning_rate=0.5, ema=0.0),
         small_recipe(holdout=0.4, patience=3, steps=40, learning_rate=0.5, ema=0.0, n_init=2),
     ],
-    ids=["hutchinson", "em", "gaussian", "adamax", "muon", "guess", "h-alone", "held-out", "plateau"],
+    ids=[
+        "hutchinson",
+        "em",
+        "gaussian",
+        "adamax",
+        "muon",
+        "guess",
+        "h-alone",
+        "second round",
+        "h alone in the first round",
+        "held-out",
+        "plateau",
+    ],
 )
 def test_other_recipes_resume_as_well(checkpoint, recipe):
     stopped(checkpoint, 0, 4, recipe)

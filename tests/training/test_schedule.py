@@ -11,7 +11,7 @@ from scnf.recipes.schema import ConsistencySpec
 from scnf.tensorfile import read_tensors
 from scnf.training import Fitted, fit, schedule
 from scnf.training import fit as fit_function
-from scnf.training.schedule import Pace, clutter_level, consistency_weight, learning_rate
+from scnf.training.schedule import Pace, Phase, clutter_level, consistency_weight, graph_leads, learning_rate, phase_of
 from tests.helpers import blobs, same_weights, small_recipe
 
 DATA = blobs()
@@ -66,23 +66,25 @@ def rates(fitted: Fitted) -> list[float]:
 
 def test_learning_rate_schedule():
     spec = TrainingSpec(learning_rate=0.01, warmup_steps=10, steps=1000)
-    found = [learning_rate(spec, step, step / 1000) for step in range(1000)]
+    found = [learning_rate(spec, step, phase_of(spec, step / 1000)) for step in range(1000)]
     assert found[0] == pytest.approx(0.001)
     assert max(found) == pytest.approx(0.01, rel=1e-3)
     assert found[500] == pytest.approx(0.005)
     assert 0 < found[-1] < 1e-6
     assert all(a >= b for a, b in pairwise(found[10:]))
-    assert learning_rate(TrainingSpec(learning_rate=0.01, warmup_steps=0), 0, 0.0) == pytest.approx(0.01)
+    spec = TrainingSpec(learning_rate=0.01, warmup_steps=0)
+    assert learning_rate(spec, 0, phase_of(spec, 0.0)) == pytest.approx(0.01)
 
 
 def test_the_rate_waits_for_its_decay():
     spec = TrainingSpec(learning_rate=0.01, warmup_steps=0, decay_start=0.6)
-    assert [learning_rate(spec, 9, progress) for progress in (0, 0.6, 0.8, 1)] == pytest.approx([0.01, 0.01, 0.005, 0])
+    found = [learning_rate(spec, 9, phase_of(spec, progress)) for progress in (0, 0.6, 0.8, 1)]
+    assert found == pytest.approx([0.01, 0.01, 0.005, 0])
 
 
 def test_the_rate_may_fall_in_a_straight_line():
     spec = TrainingSpec(learning_rate=0.01, warmup_steps=0, decay="linear")
-    found = [learning_rate(spec, 9, progress) for progress in (0, 0.25, 0.5, 0.9, 1)]
+    found = [learning_rate(spec, 9, phase_of(spec, progress)) for progress in (0, 0.25, 0.5, 0.9, 1)]
     assert found == pytest.approx([0.01, 0.0075, 0.005, 0.001, 0])
 
 
@@ -122,7 +124,7 @@ def test_the_whole_schedule_fits_into_the_time(clock):
     assert fitted.seconds == 60
     assert seen == pytest.approx([step / 10 for step in range(1, 11)])
     spec = TrainingSpec(learning_rate=0.01, warmup_steps=0)
-    assert rates(fitted) == pytest.approx([learning_rate(spec, step, step / 10) for step in range(10)])
+    assert rates(fitted) == pytest.approx([learning_rate(spec, step, phase_of(spec, step / 10)) for step in range(10)])
     weights = [record.labelled_weight for record in fitted.history]
     assert weights[0] == 0.9
     assert weights[5:] == pytest.approx([10 / 60] * 5)
@@ -187,9 +189,52 @@ def test_clutter_falls_while_labels_lead_and_is_gone_then():
     assert clutter_level(TrainingSpec(), 0.0) == -math.inf
 
 
+@pytest.mark.parametrize(
+    ("parts", "progress", "expected"),
+    [
+        ((0.0, 0.0), 0.4, ("together", 0.4)),
+        ((0.0, 0.0), 1.0, ("together", 1.0)),
+        ((0.25, 0.0), 0.375, ("together", 0.5)),
+        ((0.25, 0.0), 0.75, ("h alone", 0.0)),
+        ((0.25, 0.0), 1.0, ("h alone", 1.0)),
+        ((0.25, 0.25), 0.25, ("together", 0.5)),
+        ((0.25, 0.25), 0.625, ("h alone", 0.5)),
+        ((0.25, 0.25), 0.75, ("together again", 0.0)),
+        ((0.25, 0.25), 1.0, ("together again", 1.0)),
+    ],
+)
+def test_f_and_h_together_h_alone_and_together_again(parts, progress, expected):
+    assert phase_of(TrainingSpec(h_alone=parts[0], together_again=parts[1]), progress) == Phase(*expected)
+
+
 def test_where_h_learns_alone_the_rate_falls_twice():
     spec = TrainingSpec(learning_rate=1.0, h_rate=2.0, h_alone=0.25, warmup_steps=0, decay="linear")
-    of_both = [learning_rate(spec, 9, progress) for progress in (0.0, 0.375, 0.75)]
-    of_h = [spec.h_rate * learning_rate(spec, 9, progress, f_stands_since=9) for progress in (0.75, 0.875, 1.0)]
-    assert of_both == pytest.approx([1.0, 0.5, 0.0])
+    of_both = [learning_rate(spec, 9, phase_of(spec, progress)) for progress in (0.0, 0.375, 0.749999)]
+    of_h = [spec.h_rate * learning_rate(spec, 9, phase_of(spec, progress)) for progress in (0.75, 0.875, 1.0)]
+    assert of_both == pytest.approx([1.0, 0.5, 0.0], abs=1e-5)
     assert of_h == pytest.approx([1.0, 0.5, 0.0])
+
+
+def test_together_again_the_rate_is_half_of_what_it_was():
+    spec = TrainingSpec(learning_rate=1.0, h_alone=0.25, together_again=0.25, warmup_steps=0)
+    kinds = ("together", "h alone", "together again")
+    assert [learning_rate(spec, 0, Phase(kind, 0.0)) for kind in kinds] == [1.0, 1.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ({"together_again": 0.5}, "h_alone must be above 0"),
+        ({"h_alone": 0.6, "together_again": 0.4}, "below 1 in all"),
+    ],
+)
+def test_parts_that_do_not_fit_into_a_run_are_refused(keys, told):
+    with pytest.raises(ValueError, match=told):
+        TrainingSpec(**keys)
+
+
+def test_the_graph_leads_while_h_is_new():
+    spec = TrainingSpec(h_alone=0.3, together_again=0.3, guess=0.3)
+    assert all(graph_leads(spec, Phase(kind, 0.2)) for kind in ("together", "h alone"))
+    follows = [("together", 0.3), ("h alone", 0.3), ("together again", 0.0)]
+    assert not any(graph_leads(spec, Phase(*phase)) for phase in follows)

@@ -1,5 +1,7 @@
 """The last part of a run, in which h learns alone."""
 
+from itertools import pairwise
+
 import pytest
 import torch
 from lightning_fabric import Fabric
@@ -9,6 +11,7 @@ from scnf.training import TrainingData
 from scnf.training import trial as trial_module
 from scnf.training.batch_part import BatchPart
 from scnf.training.losses import marginal_nll
+from scnf.training.schedule import Phase
 from scnf.training.trial import Trial
 from tests.helpers import blobs, randomize, small_recipe
 
@@ -27,14 +30,29 @@ def test_f_stays_as_its_average_was_and_h_goes_on():
     trained = trial(steps=8, h_alone=0.5, ema=0.9)
     for _ in range(4):
         trained.take_step()
-    assert trained.f_stands_since is None
+    assert trained.phase.kind == "together"
     with trained.average.applied():
         f, h = weights(trained.model.flow), weights(trained.model.conditional)
     trained.run()
-    assert trained.f_stands_since == 4
+    assert trained.phase_began == 4
     with trained.average.applied():
         assert torch.equal(weights(trained.model.flow), f)
         assert not torch.equal(weights(trained.model.conditional), h)
+
+
+def test_together_again_f_goes_on_with_the_new_h():
+    trained = trial(steps=16, h_alone=0.25, together_again=0.5, ema=0.9)
+    f, h = [], []
+    for _ in range(12):  # four of each kind
+        trained.take_step()
+        f.append(weights(trained.model.flow))
+        h.append(weights(trained.model.conditional))
+    moved = [not torch.equal(one, other) for one, other in pairwise(f)]
+    # The average takes the place of f when f first stands still.
+    assert moved == [True] * 4 + [False] * 3 + [True] * 4
+    assert (trained.phase.kind, trained.phase_began) == ("together again", 8)
+    steps_of_h = torch.stack(h).diff(dim=0).abs().amax(1)
+    assert steps_of_h[7] < steps_of_h[3] / 2  # no new h where f goes on
 
 
 def test_an_h_that_cannot_learn_is_not_left_alone():
@@ -63,7 +81,7 @@ def test_every_row_has_its_turn_with_latents_of_its_own():
     data = TrainingData(x, torch.arange(600) % 3, 3, levels=4)
     drawn = trial(data, f=f, h_alone=0.5)
     randomize(drawn.model)
-    drawn._let_f_stand()
+    drawn._enter(Phase("h alone", 0.0))
     assert drawn._stored is not None
     seen = [drawn._stored(step) for step in range(4)]
     # 600 rows are two steps of 256; which are left out changes from one round to the next.
@@ -79,7 +97,7 @@ def with_latents() -> tuple[Trial, torch.Tensor, Latents]:
     """A trial whose f stands, with the rows of its first step and their latents."""
     standing = trial(h_alone=0.5)
     randomize(standing.model)
-    standing._let_f_stand()
+    standing._enter(Phase("h alone", 0.0))
     assert standing._stored is not None
     return standing, *standing._stored(0)
 
@@ -100,7 +118,7 @@ def test_drawn_classes_have_the_gradient_of_the_marginal_likelihood(monkeypatch)
     total = [torch.zeros_like(parameter) for parameter in h]
     for step in range(400):
         guessing.step = step
-        loss, _ = guessing._loss_of_h(0.6, guessing._stored)
+        loss, _ = guessing._loss_of_h(guessing._stored)
         for sum_, part in zip(total, torch.autograd.grad(loss, h, allow_unused=True), strict=True):
             if part is not None:
                 sum_ += part / 400
@@ -117,7 +135,7 @@ def test_a_row_that_is_far_out_does_not_lead_all_others(monkeypatch):
 
     def gradient(z_f: torch.Tensor) -> torch.Tensor:
         stored = lambda step: (rows, latents._replace(z_f=z_f))  # noqa: E731
-        loss, _ = standing._loss_of_h(0.6, stored)
+        loss, _ = standing._loss_of_h(stored)
         found = torch.autograd.grad(loss, h, allow_unused=True)
         return torch.cat([part.flatten() for part in found if part is not None])
 

@@ -2,10 +2,11 @@
 
 from scnf.experiments.running import StudyExperiment
 from scnf.experiments.study import Row, Study
+from scnf.processor import has_bf16_units
 from scnf.training.compiling import can_compile
 
 # A fit of this length gains more by machine code than the making of it takes.
-_FASTER = {"training.compile": can_compile()}
+_FASTER = {"training.compile": can_compile(), "training.products": "bf16" if has_bf16_units() else "full"}
 # The best by likelihood alone: its models come with the package, and other experiments look at them.
 SHIPPED_ROW = "h-alone"
 

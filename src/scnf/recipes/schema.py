@@ -186,7 +186,6 @@ class TrainingSpec(_Strict):
     # Above 0, labels spread along a graph of neighbours tell how likely the classes of every other row are before
     # it is looked at; for so much of the run, and of the time in which h learns alone, they stand in for its posterior.
     guess: Share = 0.0
-    guess_stays: bool = True  # how likely the classes of a row are beforehand after that, too; else the graph is gone
     objective: Literal["sgd", "em"] = "sgd"  # equation 1 directly, or by EM with one step on M (Appendix B)
     clf_weight: Annotated[float, Field(ge=0)] = 0.0  # of L_clf, the labelled rows' cross-entropy, in nats a row
     clf_temperature: PositiveFloat = 1.0  # of the posterior in L_clf
@@ -210,8 +209,10 @@ class TrainingSpec(_Strict):
     learning_rate: PositiveFloat = 2e-3  # the highest one
     muon_rate: PositiveFloat = 0.02  # the learning rate of what Muon moves
     h_rate: PositiveFloat = 1.0  # of h's parameters, times the learning rate
-    # The last part of the run: f stands still, and h learns alone from stored latents, by likelihood.
+    # A part of the run after f and h have learned together: f stands still, and a new h learns alone from stored
+    # latents, by likelihood.
     h_alone: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    together_again: Annotated[float, Field(ge=0, lt=1)] = 0.0  # the last part of the run: f goes on with the new h
     warmup_steps: Annotated[int, Field(ge=0)] = 50  # in which the rate grows from 0
     decay_start: Annotated[float, Field(ge=0, lt=1)] = 0.0  # at which part of the run the rate begins to fall
     decay: Literal["cosine", "linear"] = "cosine"  # how the rate falls to 0
@@ -237,6 +238,14 @@ class TrainingSpec(_Strict):
             raise ValueError("patience watches rows that are kept aside: holdout must be above 0")
         return self
 
+    @model_validator(mode="after")
+    def _parts_fit_into_a_run(self) -> "TrainingSpec":
+        if self.together_again and not self.h_alone:
+            raise ValueError("together_again follows a part in which h is alone: h_alone must be above 0")
+        if self.h_alone + self.together_again >= 1:
+            raise ValueError("h_alone and together_again must leave a part for f and h together before: below 1 in all")
+        return self
+
 
 class Recipe(_Strict):
     """A named model and its training."""
@@ -257,8 +266,8 @@ class Recipe(_Strict):
         return self.model_copy(update={"name": "", "description": ""})
 
     def essence(self) -> "Recipe":
-        """Return it without words and without how fast it is trained: two fits of the same essence are the same."""
-        training = self.training.model_copy(update={"compile": False})
+        """Return it without words and without how fast it is trained: but for rounding, that makes no other fit."""
+        training = self.training.model_copy(update={"compile": False, "products": "full"})
         return self.without_words().model_copy(update={"training": training})
 
     def without_limit(self) -> "Recipe":

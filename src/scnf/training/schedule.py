@@ -2,7 +2,7 @@
 
 import math
 import time
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from scnf.recipes.schema import ConsistencySpec, TrainingSpec
 
@@ -63,21 +63,35 @@ class Pace:
         self._started = time.perf_counter() - spent * (seconds or 0.0)
 
 
-def learning_rate(spec: TrainingSpec, step: int, progress: float, f_stands_since: int | None = None) -> float:
-    """Return the rate: linear warm-up by steps, constant until ``decay_start``, then down to zero, as half a cosine or
-    in a straight line.
+class Phase(NamedTuple):
+    """Which part of the schedule a run is in, and how much of that is done."""
 
-    Where f stands still it begins anew, and h has no multiple of it: it need not keep up with anything.
+    kind: Literal["together", "h alone", "together again"]
+    done: float
+
+
+def phase_of(spec: TrainingSpec, progress: float) -> Phase:
+    """Return the phase of a run of which so much, from 0 to 1, is done."""
+    alone, again = 1 - spec.h_alone - spec.together_again, 1 - spec.together_again
+    if progress < alone or not spec.h_alone:
+        return Phase("together", progress / alone)
+    if progress < again or not spec.together_again:
+        return Phase("h alone", (progress - alone) / spec.h_alone)
+    return Phase("together again", (progress - again) / spec.together_again)
+
+
+def learning_rate(spec: TrainingSpec, step: int, phase: Phase) -> float:
+    """Return the rate at a step of a phase: linear warm-up by steps, constant until ``decay_start``, then down to zero,
+    as half a cosine or in a straight line.
+
+    Every phase begins anew. Where h is alone, it has no multiple of the rate: it need not keep up with anything. Where
+    f then goes on, both have half the rate: what they have made is to be mended.
     """
-    if f_stands_since is not None:
-        alone = spec.model_copy(update={"h_alone": 0.0})
-        done = (progress - 1 + spec.h_alone) / spec.h_alone
-        return learning_rate(alone, step - f_stands_since, done) / spec.h_rate
-    progress = min(1.0, progress / (1 - spec.h_alone))
     warmup = min(1.0, (step + 1) / max(spec.warmup_steps, 1))
-    decayed = max(0.0, (progress - spec.decay_start) / (1 - spec.decay_start))
+    decayed = max(0.0, (phase.done - spec.decay_start) / (1 - spec.decay_start))
     left = 1 - decayed if spec.decay == "linear" else 0.5 * (1 + math.cos(math.pi * decayed))
-    return spec.learning_rate * warmup * left
+    share = {"together": 1.0, "h alone": 1 / spec.h_rate, "together again": 0.5}[phase.kind]
+    return spec.learning_rate * warmup * left * share
 
 
 def consistency_weight(spec: ConsistencySpec, progress: float) -> float:
@@ -94,8 +108,6 @@ def clutter_level(spec: TrainingSpec, progress: float) -> float:
     return spec.clutter - _CLUTTER_FALLS * progress / spec.labelled_decay
 
 
-def graph_leads(spec: TrainingSpec, progress: float) -> bool:
-    """Return whether what the graph guesses stands in for the posterior: at first, and first again where h is new."""
-    together = 1 - spec.h_alone
-    done = progress / together if progress < together else (progress - together) / spec.h_alone
-    return done < spec.guess
+def graph_leads(spec: TrainingSpec, phase: Phase) -> bool:
+    """Return whether what the graph guesses stands in for the posterior: while h, at first or again, is new."""
+    return phase.done < spec.guess and phase.kind != "together again"

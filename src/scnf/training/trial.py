@@ -31,7 +31,16 @@ from scnf.training.losses import limited, marginal_nll
 from scnf.training.objective import consistency_objective, training_objective, wrongly_told
 from scnf.training.optimizer import load_state_by_name, make_optimizer, set_rate, state_by_name
 from scnf.training.record import Record
-from scnf.training.schedule import Pace, Turn, clutter_level, consistency_weight, graph_leads, learning_rate
+from scnf.training.schedule import (
+    Pace,
+    Phase,
+    Turn,
+    clutter_level,
+    consistency_weight,
+    graph_leads,
+    learning_rate,
+    phase_of,
+)
 from scnf.training.stored_latents import StoredLatents
 
 # So many batches in a row without a finite loss and gradient end the run.
@@ -104,7 +113,8 @@ class Trial:
         self._wrong_of_labelled = [0.0, 0.0]
         self._bad_in_a_row = 0
         self.guess = guess
-        self.f_stands_since: int | None = None  # the first step in which h learned alone
+        self.phase = phase_of(self.spec, 0.0)
+        self.phase_began = 0  # at which step
         self._stored: StoredLatents | None = None
 
     @property
@@ -132,20 +142,19 @@ class Trial:
         """Draw a batch, take one step of the optimiser and record it; a batch without finite values is passed over."""
         self._seed_layers()
         progress = self.progress
-        if progress >= 1 - self.spec.h_alone:
-            self._let_f_stand()
-        rate = learning_rate(self.spec, self.step, progress, self.f_stands_since)
+        self._enter(phase_of(self.spec, progress))
+        rate = learning_rate(self.spec, self.step - self.phase_began, self.phase)
         set_rate(self.optimizer, rate)
         self.optimizer.zero_grad(set_to_none=True)
         with fast_products():
-            told = self._gradients(progress) if self._stored is None else self._gradients_of_h(progress, self._stored)
+            told = self._gradients(progress) if self._stored is None else self._gradients_of_h(self._stored)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.spec.clip)
         self.pace.take_time()
         loss_value, norm_value = self._agree(told), norm.item()
         if math.isfinite(loss_value) and math.isfinite(norm_value):
             torch._foreach_copy_(self._good, self.average.average)
             self.optimizer.step()
-            self.average.update(self.step - (self.f_stands_since or 0))
+            self.average.update(self.step - self.phase_began)
             self._bad_in_a_row = 0
             self._sums = [self._sums[0] + loss_value, self._sums[1] + norm_value, self._sums[2] + 1]
         else:
@@ -186,9 +195,9 @@ class Trial:
                 told.append(self._backward(*self._loss(progress, batch, copies, piece)))
         return told
 
-    def _gradients_of_h(self, progress: float, stored: StoredLatents) -> list[_Told]:
+    def _gradients_of_h(self, stored: StoredLatents) -> list[_Told]:
         """Make the gradients of h alone, and return what this process's part tells."""
-        told = self._backward(*self._loss_of_h(progress, stored))
+        told = self._backward(*self._loss_of_h(stored))
         if self.own_part.count > 1:
             for parameter in self.model.conditional.parameters():
                 if parameter.grad is not None:
@@ -211,8 +220,8 @@ class Trial:
     ) -> _Told:
         """Return a part of the loss of a batch, and which of its labelled rows are told wrongly."""
         x, y, weights = self.fabric.to_device(tuple(map(part.of, batch)))
-        rows, labelled, only_guess = len(batch[1]), self.batches.counts["labelled"], graph_leads(self.spec, progress)
-        guess = self._log_guess(progress, self.batches.rows(self.step), part)
+        rows, labelled, only_guess = len(batch[1]), self.batches.counts["labelled"], graph_leads(self.spec, self.phase)
+        guess = self._log_guess(self.batches.rows(self.step), part)
         clutter = self._of_a_gaussian + clutter_level(self.spec, progress)
         if copies is None:
             if guess is not None and only_guess and self._is_worth_a_pass(len(y)):
@@ -251,14 +260,18 @@ class Trial:
     def _is_worth_a_pass(self, rows: int) -> bool:
         return rows * (self.data.classes - 1) >= _PAIRS_WORTH_A_PASS and not self.spec.clf_weight
 
-    def _let_f_stand(self) -> None:
-        """From here on f stays as its average is, and h learns alone: a new one, since the old one had to follow f."""
-        if self._stored is not None:
-            return
-        is_new = self.f_stands_since is None
+    def _enter(self, phase: Phase) -> None:
+        """Go on in a phase; a new one begins with the averaged weights, and h alone is a new one.
+
+        An h that had to follow f all the time ends in a bad place, and does not leave it.
+        """
+        is_new = phase.kind != self.phase.kind
+        self.phase = phase
         if is_new:
-            self.f_stands_since = self.step
+            self.phase_began, self._stored = self.step, None
             self.average.take_over()
+        if phase.kind != "h alone" or self._stored is not None:
+            return
         self._stored = StoredLatents(self.model, self.batches, self.fabric.device)
         if is_new:
             rows, z_f = self._stored.first(_FIRST_ROWS, self.step)
@@ -270,16 +283,16 @@ class Trial:
             self.model.conditional.load_state_dict(new.state_dict())
             self.average.begin_anew()
 
-    def _loss_of_h(self, progress: float, stored: StoredLatents) -> _Told:
+    def _loss_of_h(self, stored: StoredLatents) -> _Told:
         """Return this process's part of equation 1 for stored latents, and that no labelled row is looked at.
 
         Classes are drawn from the posterior, which gives the gradient of the marginal likelihood (Fisher's identity).
         """
         rows, latents = stored(self.step)
         y, *parts = self.fabric.to_device(tuple(map(self.own_part.of, (self.data.y[rows], *latents))))
-        own, guess = Latents(*parts), self._log_guess(progress, rows, self.own_part)
+        own, guess = Latents(*parts), self._log_guess(rows, self.own_part)
         shares = y.new_zeros(len(y), self.data.classes).to(own.ladj) if guess is None else guess
-        if not graph_leads(self.spec, progress):
+        if not graph_leads(self.spec, self.phase):
             with torch.no_grad():
                 shares = shares + self.model.log_joint_of_latents(own)
         nll = -self.model.log_joint_of_latents(own, self._drawn(shares, y, len(rows), self.own_part))
@@ -296,11 +309,9 @@ class Trial:
         ahead = -(-part.of(uniform).log()).log()  # Gumbel's: the largest sum is drawn by its share
         return torch.where(y >= 0, y, (log_shares + self.fabric.to_device(ahead)).argmax(1))
 
-    def _log_guess(self, progress: float, rows: Tensor, part: BatchPart) -> Tensor | None:
-        """Return the log of what the graph guesses of a part of the rows, if the recipe wants that by now."""
+    def _log_guess(self, rows: Tensor, part: BatchPart) -> Tensor | None:
+        """Return the log of what the graph guesses of a part of the rows, if the recipe wants that."""
         if not self.spec.guess or not self.batches.counts["hidden"]:
-            return None
-        if not self.spec.guess_stays and not graph_leads(self.spec, progress):
             return None
         if self.guess is None:
             # The same in all processes and after a stop, so it is kept nowhere.
@@ -383,7 +394,8 @@ class Trial:
             "seconds": self.pace.seconds,
             "spent": self.pace.spent,
             "turned": self.pace.turned,
-            "f_stands_since": self.f_stands_since,
+            "phase": self.phase,
+            "phase_began": self.phase_began,
             "held_out": held_out,
         }
         return tensors, values
@@ -401,7 +413,7 @@ class Trial:
         self.history = [Record(**record) for record in values["history"]]
         self._sums, self._bad_in_a_row = values["sums"], values["bad_in_a_row"]
         self._wrong_of_labelled = values.get("wrong_of_labelled", [0.0, 0.0])
-        self.f_stands_since = values.get("f_stands_since")
+        self.phase, self.phase_began = Phase(*values.get("phase", self.phase)), values.get("phase_began", 0)
         self.pace.go_on(values["seconds"], values["spent"])
         if turned := values.get("turned"):
             self.pace.turned = Turn(*turned)
