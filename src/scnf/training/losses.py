@@ -63,6 +63,12 @@ def limited(nll: Tensor, most: float, scale: float) -> Tensor:
     return nll.clamp(max=most) + scale * excess / (scale + excess)
 
 
+def drawn_classes(log_shares: Tensor, y: Tensor, uniform: Tensor) -> Tensor:
+    """Return the known label of each row, or else a class drawn by its share, from uniform numbers ``[B, K]``."""
+    ahead = -(-uniform.log()).log()  # Gumbel's: the largest sum is drawn by its share
+    return torch.where(y >= 0, y, (log_shares + ahead).argmax(1))
+
+
 def classification_loss(log_joint: Tensor, y: Tensor, temperature: float = 1.0) -> Tensor:
     """Return −log p(y | x) where the label is known and 0 where it is hidden, ``[B]``.
 

@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, replace
-from itertools import islice
 from typing import Any, cast
 
 import torch
@@ -12,14 +11,13 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from scnf.data.batches import Batches, seeded
-from scnf.errors import DivergedError
 from scnf.model import Latents, SemiConditionalFlow
 from scnf.nets import set_products
 from scnf.processor import fast_products, keep_memory
 from scnf.recipes.build import build_conditional, build_model
 from scnf.recipes.schema import ConsistencySpec, Recipe
 from scnf.training.batch_part import BatchPart
-from scnf.training.check import check_training
+from scnf.training.check import check_training, diverged_error, nothing_finite_error
 from scnf.training.compiling import compiled
 from scnf.training.data import TrainingData, gaussian_log_density
 from scnf.training.devices import add_over_processes
@@ -27,7 +25,8 @@ from scnf.training.ema import WeightAverage
 from scnf.training.graph import spread_labels
 from scnf.training.guess import start_rows
 from scnf.training.held_out import HeldOut
-from scnf.training.losses import limited, marginal_nll
+from scnf.training.losses import drawn_classes, limited
+from scnf.training.mean_objective import mean_objective
 from scnf.training.objective import consistency_objective, training_objective, wrongly_told
 from scnf.training.optimizer import load_state_by_name, make_optimizer, set_rate, state_by_name
 from scnf.training.record import Record
@@ -46,9 +45,8 @@ from scnf.training.stored_latents import StoredLatents
 # So many batches in a row without a finite loss and gradient end the run.
 _PATIENCE = 20
 _RECORDS = 200
-# Hidden rows that set the data-dependent start and tell the final objective; labelled ones all do.
-_FIRST_ROWS, _LAST_ROWS = 4096, 16384
-_EVALUATION_ROWS = 1024
+# Hidden rows that set the data-dependent start; labelled ones all do.
+_FIRST_ROWS = 4096
 _HELD_OUT_ROWS = 2048
 # A pass of h for the labelled rows' own classes alone takes its time; it must spare so many pairs of a row and a class.
 _PAIRS_WORTH_A_PASS = 512
@@ -133,10 +131,7 @@ class Trial:
         if self.held_out is not None:
             self.held_out.restore(self.average)
         if self._bad_in_a_row == self.step:
-            raise DivergedError(
-                f"training diverged: none of {self.step} steps had a finite loss and gradient; smaller values of the "
-                f"rows or a smaller training.noise (now {self.spec.noise:g}) would help"
-            )
+            raise nothing_finite_error(self.spec, self.step)
 
     def take_step(self) -> None:
         """Draw a batch, take one step of the optimiser and record it; a batch without finite values is passed over."""
@@ -275,13 +270,15 @@ class Trial:
         self._stored = StoredLatents(self.model, self.batches, self.fabric.device)
         if is_new:
             rows, z_f = self._stored.first(_FIRST_ROWS, self.step)
-            guess = None if self.guess is None else self.guess[rows]
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(self.seed)
-                new = build_conditional(self.recipe.model, self.data.shape, self.data.classes)
-            new.initialize(z_f, self.data.y[rows], guess)
-            self.model.conditional.load_state_dict(new.state_dict())
-            self.average.begin_anew()
+            self._begin_with_new_h(z_f, self.data.y[rows], None if self.guess is None else self.guess[rows])
+
+    def _begin_with_new_h(self, z_f: Tensor, y: Tensor, guess: Tensor | None) -> None:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            new = build_conditional(self.recipe.model, self.data.shape, self.data.classes)
+        new.initialize(z_f, y, guess)
+        self.model.conditional.load_state_dict(new.state_dict())
+        self.average.begin_anew()
 
     def _loss_of_h(self, stored: StoredLatents) -> _Told:
         """Return this process's part of equation 1 for stored latents, and that no labelled row is looked at.
@@ -306,8 +303,7 @@ class Trial:
         All of the batch's ``rows`` are drawn for, so that it does not matter which parts they are in.
         """
         uniform = torch.rand(rows, self.data.classes, generator=seeded(self.seed, self.step, 6))
-        ahead = -(-part.of(uniform).log()).log()  # Gumbel's: the largest sum is drawn by its share
-        return torch.where(y >= 0, y, (log_shares + self.fabric.to_device(ahead)).argmax(1))
+        return drawn_classes(log_shares, y, self.fabric.to_device(part.of(uniform)))
 
     def _log_guess(self, rows: Tensor, part: BatchPart) -> Tensor | None:
         """Return the log of what the graph guesses of a part of the rows, if the recipe wants that."""
@@ -331,11 +327,7 @@ class Trial:
         self._bad_in_a_row += 1
         if self._bad_in_a_row >= _PATIENCE:
             torch._foreach_copy_(self.average.average, self._good)
-            raise DivergedError(
-                f"training diverged: {_PATIENCE} batches in a row up to step {self.step} gave loss {loss} and gradient "
-                f"norm {norm}; a smaller training.learning_rate (now {self.spec.learning_rate:g}) or training.clip "
-                f"(now {self.spec.clip:g}) would help; the weights before them are kept"
-            )
+            raise diverged_error(self.spec, self.step, _PATIENCE, loss, norm)
 
     def _record(self, rate: float, before: float) -> None:
         every = max(self.spec.steps // _RECORDS, 1)
@@ -354,27 +346,13 @@ class Trial:
             )
         self._sums, self._wrong_of_labelled = [0.0, 0.0, 0.0], [0.0, 0.0]
 
-    @torch.no_grad()
     def objective(self) -> float:
-        """Return equation 1, a training row's mean, with the averaged weights.
-
-        Of very many rows without a label an excerpt stands for all.
-        """
-        rows = self.data.excerpt(_LAST_ROWS)
-        total = {"labelled": 0.0, "hidden": 0.0}
+        """Return equation 1, a training row's mean, with the averaged weights."""
         self.model.eval()
-        with self.average.applied(), torch.random.fork_rng():
-            pieces = zip(rows.continuous().split(_EVALUATION_ROWS), rows.y.split(_EVALUATION_ROWS), strict=True)
-            for piece, (x, y) in islice(enumerate(pieces), self.own_part.index, None, self.own_part.count):
-                # Hutchinson's probes depend on the rows alone: not on the process, nor on where the run was resumed.
-                torch.manual_seed(piece)
-                nll = marginal_nll(self.model(self.fabric.to_device(x)), self.fabric.to_device(y)).cpu()
-                total["labelled"] += float(nll[y >= 0].sum())
-                total["hidden"] += float(nll[y < 0].sum())
+        with self.average.applied():
+            objective = mean_objective(self.model, self.data, self.own_part, self.fabric)
         self.model.train()
-        labelled, hidden = add_over_processes(self.fabric, *total.values())
-        in_excerpt, in_all = int((rows.y < 0).sum()), int((self.data.y < 0).sum())
-        return (labelled + hidden * (in_all / max(in_excerpt, 1))) / len(self.data.y)
+        return objective
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Return all that a resumed run needs, as tensors and as plain values."""
