@@ -21,6 +21,8 @@ COLUMNS = (
     ("train_percent_of_roofline", "% of roofline"),
     ("compiled_images_per_second", "compiled, images/s"),
     ("compiled_percent_of_roofline", "% of roofline"),
+    ("bf16_images_per_second", "in bfloat16, images/s"),
+    ("bf16_percent_of_roofline", "% of roofline of 32 bits"),
     ("infer_images_per_second", "inference images/s"),
     ("infer_percent_of_roofline", "% of roofline"),
     ("training_peak_mib", "training MiB"),

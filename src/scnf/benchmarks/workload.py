@@ -50,12 +50,14 @@ class Workload:
     draw: Callable[[], object] | None = None
 
 
-def workload(recipe_name: str, batch_size: int, compiled: bool = False) -> Workload:
-    """Return the work of a recipe on batches of one size; everything else is as in its training."""
+def workload(recipe_name: str, batch_size: int, **faster: object) -> Workload:
+    """Return the work of a recipe on batches of one size; everything else is as in its training, but for keys of the
+    training that make it ``faster``.
+    """
     settings: dict[str, object] = {
         "training.batch_size": batch_size,
         "training.steps": 1_000_000,
-        "training.compile": compiled,
+        **{f"training.{key}": value for key, value in faster.items()},
     }
     if load_recipe(recipe_name).training.consistency is not None:
         settings["training.consistency.start"] = 0.0  # no step is measured without the copies
