@@ -7,6 +7,7 @@ import sys
 import pytest
 import torch
 
+from scnf import processor
 from scnf.processor import fast_products
 
 _MEMORY = """
@@ -48,8 +49,18 @@ def test_fast_products_are_exact(rows):
     torch.testing.assert_close(product.double(), a.double() @ b.double(), rtol=0, atol=1e-3)
 
 
-def test_fast_products_leave_the_setting_as_it_was():
+@pytest.mark.skipif(processor._matmul() is None, reason="this torch cannot be told how exact products must be")
+def test_fast_products_leave_the_setting_as_it_was(monkeypatch):
+    monkeypatch.setattr(processor, "_are_exact", lambda: True)
     before = torch.backends.mkldnn.matmul.fp32_precision
-    with pytest.raises(KeyError), fast_products():
-        raise KeyError
+    within = []
+
+    def fail() -> None:
+        with fast_products():
+            within.append(torch.backends.mkldnn.matmul.fp32_precision)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert within == ["bf16"]
     assert torch.backends.mkldnn.matmul.fp32_precision == before

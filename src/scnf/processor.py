@@ -12,6 +12,7 @@ import torch
 # Of glibc's malloc.h, and the largest block that it takes from memory which stays.
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
 _NEVER, _PAD, _LARGEST_BLOCK = -1, 2**26, 2**25
+_USUAL = 2**17  # of the first two
 # Rounding in 32 bits leaves a thousandth of this, one in 16 bits a hundred times as much.
 _EXACT = 1e-2
 
@@ -28,14 +29,16 @@ def keep_memory() -> None:
 
 
 def give_memory_back() -> None:
-    """Return to the system what is kept and not in use."""
-    if malloc_trim := _of_libc("malloc_trim"):
+    """Return to the system what is kept and not in use, and keep no more."""
+    if (mallopt := _of_libc("mallopt")) and (malloc_trim := _of_libc("malloc_trim")):
+        mallopt(_TRIM_THRESHOLD, _USUAL)
+        mallopt(_TOP_PAD, _USUAL)
         malloc_trim(0)
 
 
 @contextmanager
 def fast_products() -> Iterator[None]:
-    """Have matrix products of 32 bits made by oneDNN where that is as exact as MKL, and faster.
+    """Have matrix products of 32 bits made by oneDNN where that is faster than MKL, and as exact.
 
     MKL leaves the wide registers of other makers' processors unused. torch hands a product to oneDNN if 16 bits are
     said to be enough, and oneDNN then takes 32 all the same where the processor has no units for matrices.
@@ -65,21 +68,28 @@ def _matmul() -> Any:
 
 @cache
 def _are_exact() -> bool:
-    """Return whether oneDNN can be asked for products, and makes them in 32 bits."""
-    if _matmul() is None or torch.backends.cpu.get_cpu_capability() != "AVX512":
+    """Return whether oneDNN can be asked for products, on a processor for which MKL is not made, and takes 32 bits."""
+    if _matmul() is None or torch.backends.cpu.get_cpu_capability() != "AVX512" or "Intel" in _cpu("cpu_name", "Intel"):
         return False
-    a, b = torch.randn(2, 256, 256, generator=torch.Generator().manual_seed(0))
+    generator = torch.Generator().manual_seed(0)
+    a, b = torch.randn(2, 256, 256, generator=generator, dtype=torch.float32, device="cpu")
     with _by_onednn():
         product = a @ b
     return bool(((product - a.double() @ b.double()).abs() < _EXACT).all())
 
 
-def has_bf16_units() -> bool:
-    """Return whether the processor, or the GPU that training takes, multiplies bfloat16 itself, and so faster."""
-    if torch.cuda.is_available():
+def has_bf16_units(on_gpu: bool | None = None) -> bool:
+    """Return whether the GPU or the processor multiplies bfloat16 itself, and so faster; asked is the one that training
+    takes, unless it is told.
+    """
+    if torch.cuda.is_available() if on_gpu is None else on_gpu:
         return torch.cuda.is_bf16_supported(including_emulation=False)
-    known = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
-    return bool(known.get("avx512_bf16") or known.get("amx_bf16"))
+    return bool(_cpu("avx512_bf16", False) or _cpu("amx_bf16", False))
+
+
+def _cpu(what: str, unknown: Any) -> Any:
+    """Return what torch knows of the processor; older versions know nothing."""
+    return torch.cpu.get_capabilities().get(what, unknown) if hasattr(torch.cpu, "get_capabilities") else unknown
 
 
 @cache

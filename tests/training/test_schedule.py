@@ -96,6 +96,15 @@ def test_progress_goes_by_whichever_ends_first(clock, step, seconds, progress):
     assert pace.progress(step) == pytest.approx(progress)
 
 
+def test_what_the_first_step_waits_for_is_no_part_of_the_schedule(clock):
+    pace = Pace(steps=100, seconds=10)
+    for seconds, progress in ((6, 0.0), (2, 0.5), (2, 1.0)):
+        clock.now += seconds
+        pace.take_time()
+        pace.agree(pace.spent)
+        assert pace.progress(1) == pytest.approx(max(progress, 0.01))
+
+
 @pytest.mark.parametrize("seconds", [0.0, -3.0])
 def test_without_time_left_one_step_is_the_whole_run(clock, seconds):
     pace = Pace(steps=100, seconds=seconds)
@@ -122,12 +131,14 @@ def test_the_whole_schedule_fits_into_the_time(clock):
     fitted, seen = limited_fit(clock, 6.0, steps=10_000, learning_rate=0.01, warmup_steps=0, labelled_weight_start=0.9)
     assert fitted.steps == [10]
     assert fitted.seconds == 60
-    assert seen == pytest.approx([step / 10 for step in range(1, 11)])
+    # The schedule begins when the first step is done, which may have had to wait for much else.
+    assert seen == pytest.approx([1e-4, *(step / 9 for step in range(1, 10))])
     spec = TrainingSpec(learning_rate=0.01, warmup_steps=0)
-    assert rates(fitted) == pytest.approx([learning_rate(spec, step, phase_of(spec, step / 10)) for step in range(10)])
+    expected = [learning_rate(spec, step, phase_of(spec, done)) for step, done in enumerate([0.0, *seen[:-1]])]
+    assert rates(fitted) == pytest.approx(expected)
     weights = [record.labelled_weight for record in fitted.history]
     assert weights[0] == 0.9
-    assert weights[5:] == pytest.approx([10 / 60] * 5)
+    assert weights[6:] == pytest.approx([10 / 60] * 4)
 
 
 def test_time_to_spare_changes_nothing(clock):
@@ -166,7 +177,7 @@ def test_time_between_sessions_does_not_count(clock, tmp_path):
     clock.now += 1e6
     resumed, seen = limited_fit(clock, 6.0, checkpoint, steps=1000)
     whole, _ = limited_fit(clock, 6.0, steps=1000)
-    assert seen == pytest.approx([0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+    assert seen == pytest.approx([step / 9 for step in range(4, 10)])
     assert resumed.seconds == whole.seconds == 60
     # Where the clock agrees, so does the run.
     assert resumed.steps == whole.steps == [10]

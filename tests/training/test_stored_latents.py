@@ -1,4 +1,4 @@
-"""The last part of a run, in which h learns alone."""
+"""The part of a run in which h learns alone, and what follows."""
 
 from itertools import pairwise
 

@@ -151,7 +151,7 @@ class FitTask:
 def record_is_of(record: dict[str, Any], recipe: Recipe, any_time: bool = False) -> bool:
     """Return whether a record's model and training are a recipe's.
 
-    Names, descriptions and whether it was compiled may differ, and so may the time if ``any_time`` is set.
+    Names, descriptions and how it was made faster may differ, and so may the time if ``any_time`` is set.
     """
     try:
         recorded = Recipe.model_validate(record["recipe"])  # fills in keys that are newer than the record

@@ -184,7 +184,8 @@ class TrainingSpec(_Strict):
     # Where a Gaussian h begins: at its labelled rows, at EM's end from there, or from what a graph of neighbours tells.
     start: Literal["labels", "em", "graph"] = "labels"
     # Above 0, labels spread along a graph of neighbours tell how likely the classes of every other row are before
-    # it is looked at; for so much of the run, and of the time in which h learns alone, they stand in for its posterior.
+    # it is looked at; for so much of the time in which h is new (until it is left alone, and while it is) they stand in
+    # for its posterior, too.
     guess: Share = 0.0
     objective: Literal["sgd", "em"] = "sgd"  # equation 1 directly, or by EM with one step on M (Appendix B)
     clf_weight: Annotated[float, Field(ge=0)] = 0.0  # of L_clf, the labelled rows' cross-entropy, in nats a row
@@ -224,8 +225,8 @@ class TrainingSpec(_Strict):
     max_minutes: PositiveFloat | None = None  # for all restarts; the schedule is fitted to it
     # Translate model and gradient to machine code first: faster steps, a minute or two later. Needs a C++ compiler.
     compile: bool = False
-    # In which the nets' products are made while they learn: 32 bits, or bfloat16 with sums of 32 bits, about twice as
-    # fast where a processor or GPU has units for it and much slower where not. All else has 32 bits.
+    # In which the nets compute while they learn: 32 bits, or bfloat16 with sums of products in 32 bits, which is faster
+    # where a processor or GPU has units for it and much slower where not. All else has 32 bits.
     products: Literal["full", "bf16"] = "full"
     # The share of the rows without a label that is never trained on: the weights that tell them best are kept.
     holdout: Annotated[float, Field(ge=0, lt=1)] = 0.0

@@ -24,7 +24,8 @@ class Turn(NamedTuple):
 class Pace:
     """How far one restart is, from 0 to 1: by its steps and, where its time is limited, by whichever ends first.
 
-    The share of the time is taken after each step and held until the next, so a checkpoint knows it.
+    The share of the time is taken after each step and held until the next, so a checkpoint knows it. The schedule
+    begins when the first step is done: a graph and machine code, which that one waits for, are no part of it.
 
     Args:
         steps: the steps of the whole schedule.
@@ -34,12 +35,15 @@ class Pace:
     def __init__(self, steps: int, seconds: float | None = None):
         self.steps, self.seconds = steps, seconds
         self.spent = 0.0
+        self.prelude: float | None = None  # of the time, until the first step was done
         self.turned: Turn | None = None
         self._started = time.perf_counter()
 
     def progress(self, step: int) -> float:
         """Return how far the restart is before a step."""
-        progress = max(step / self.steps, self.spent)
+        before = self.prelude or 0.0
+        of_the_time = (self.spent - before) / (1 - before) if before < 1 else 1.0
+        progress = max(step / self.steps, of_the_time)
         if self.turned is not None:
             start, at = self.turned
             steps_left = max(1, round(_STEPS_AFTER_TURN * start))
@@ -57,9 +61,15 @@ class Pace:
             # A limit that was used up before the first step leaves time for that one alone.
             self.spent = (time.perf_counter() - self._started) / self.seconds if self.seconds > 0 else 1.0
 
-    def go_on(self, seconds: float | None, spent: float) -> None:
+    def agree(self, spent: float) -> None:
+        """Go by a share of the time on which all processes agree; that of the first step is the prelude."""
+        self.spent = spent
+        if self.prelude is None and self.seconds is not None:
+            self.prelude = spent
+
+    def go_on(self, seconds: float | None, spent: float, prelude: float | None) -> None:
         """Go on where a stopped session was; the time since then does not count."""
-        self.seconds, self.spent = seconds, spent
+        self.seconds, self.spent, self.prelude = seconds, spent, prelude
         self._started = time.perf_counter() - spent * (seconds or 0.0)
 
 

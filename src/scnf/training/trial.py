@@ -50,9 +50,8 @@ _FIRST_ROWS = 4096
 _HELD_OUT_ROWS = 2048
 # A pass of h for the labelled rows' own classes alone takes its time; it must spare so many pairs of a row and a class.
 _PAIRS_WORTH_A_PASS = 512
-# Mistakes among the labelled rows are for whoever watches; where they cost passes of their own, one of so many steps
-# is enough.
-_STEPS_BETWEEN_LOOKS = 20
+# Labelled rows that are looked at for a point of the curve, where no step tells how many of them are told wrongly.
+_ROWS_TO_LOOK_AT = 100
 # So many nats a component less likely than under a Gaussian is no row that could teach anything.
 _FAR_OUT = 10
 # No guess is so sure that the density could not say otherwise.
@@ -137,11 +136,11 @@ class Trial:
         """Draw a batch, take one step of the optimiser and record it; a batch without finite values is passed over."""
         self._seed_layers()
         progress = self.progress
-        self._enter(phase_of(self.spec, progress))
-        rate = learning_rate(self.spec, self.step - self.phase_began, self.phase)
-        set_rate(self.optimizer, rate)
-        self.optimizer.zero_grad(set_to_none=True)
         with fast_products():
+            self._enter(phase_of(self.spec, progress))
+            rate = learning_rate(self.spec, self.step - self.phase_began, self.phase)
+            set_rate(self.optimizer, rate)
+            self.optimizer.zero_grad(set_to_none=True)
             told = self._gradients(progress) if self._stored is None else self._gradients_of_h(self._stored)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.spec.clip)
         self.pace.take_time()
@@ -223,11 +222,11 @@ class Trial:
                 # A class drawn by its share gives the gradient of the mean over all of them, at h's price for one.
                 drawn = self._drawn(guess, y, rows, part)
                 log_joint = self.module(x, drawn)
-                return training_objective(log_joint, drawn, weights, self.spec), self._look_at_labelled(x, y)
+                return training_objective(log_joint, drawn, weights, self.spec), torch.empty(0)
             known = self._known(y, labelled // part.count)
             log_joint = self.module(x, known)
             loss = training_objective(log_joint, y, weights, self.spec, labelled, guess, only_guess, clutter)
-            return loss, wrongly_told(log_joint, y) if known is None else self._look_at_labelled(x, y)
+            return loss, wrongly_told(log_joint, y) if known is None else torch.empty(0)
         consistency = cast(ConsistencySpec, self.spec.consistency)
         own, places = part.places(copies[1])
         own_copies, places = self.fabric.to_device((copies[0][own], places))
@@ -237,13 +236,6 @@ class Trial:
         counts = rows, len(own)
         taught = consistency_objective(log_joint, of_copies, y, places, guess, only_guess, consistency, counts)
         return loss + consistency_weight(consistency, progress) * taught, wrongly_told(log_joint, y)
-
-    @torch.no_grad()
-    def _look_at_labelled(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return now and then which labelled rows are told wrongly, where the loss has asked for one class of each."""
-        if self.step % _STEPS_BETWEEN_LOOKS or not bool((y >= 0).any()):
-            return torch.empty(0)
-        return wrongly_told(self.model.log_joint(x[y >= 0]), y[y >= 0])
 
     def _known(self, y: Tensor, labelled: int) -> Tensor | None:
         """Return the labels of rows of whose classes h need only be asked one, if there are enough to gain by it.
@@ -270,7 +262,8 @@ class Trial:
         self._stored = StoredLatents(self.model, self.batches, self.fabric.device)
         if is_new:
             rows, z_f = self._stored.first(_FIRST_ROWS, self.step)
-            self._begin_with_new_h(z_f, self.data.y[rows], None if self.guess is None else self.guess[rows])
+            guess = self._guess_of_all()
+            self._begin_with_new_h(z_f, self.data.y[rows], None if guess is None else guess[rows])
 
     def _begin_with_new_h(self, z_f: Tensor, y: Tensor, guess: Tensor | None) -> None:
         with torch.random.fork_rng(devices=[]):
@@ -307,19 +300,26 @@ class Trial:
 
     def _log_guess(self, rows: Tensor, part: BatchPart) -> Tensor | None:
         """Return the log of what the graph guesses of a part of the rows, if the recipe wants that."""
+        guess = self._guess_of_all()
+        if guess is None:
+            return None
+        return self.fabric.to_device(guess[part.of(rows)].clamp(min=_LEAST_GUESS).log())
+
+    def _guess_of_all(self) -> Tensor | None:
         if not self.spec.guess or not self.batches.counts["hidden"]:
             return None
         if self.guess is None:
             # The same in all processes and after a stop, so it is kept nowhere.
             self.guess = spread_labels(self.data.x, self.data.y, self.data.classes)
-        return self.fabric.to_device(self.guess[part.of(rows)].clamp(min=_LEAST_GUESS).log())
+        return self.guess
 
     def _agree(self, told: list[_Told]) -> float:
         """Return the loss of the whole batch, and go by the first process's clock: all must decide alike by them."""
         losses, wrong = zip(*told, strict=True)
         spent = self.pace.spent if self.own_part.index == 0 else 0.0
         own = (float(sum(losses)), spent, float(sum(map(torch.sum, wrong))), float(sum(map(len, wrong))))
-        total, self.pace.spent, mistakes, labelled = add_over_processes(self.fabric, *own)
+        total, spent, mistakes, labelled = add_over_processes(self.fabric, *own)
+        self.pace.agree(spent)
         self._wrong_of_labelled = [self._wrong_of_labelled[0] + mistakes, self._wrong_of_labelled[1] + labelled]
         return total
 
@@ -339,12 +339,23 @@ class Trial:
         if count:
             weight = self.batches.labelled_weight(before)
             held_out = self.held_out.last if self.held_out else None
-            wrong, labelled = self._wrong_of_labelled
-            error = 100 * wrong / labelled if labelled else None
             self.history.append(
-                Record(self.restart, self.step, loss / count, norm / count, rate, weight, held_out, error)
+                Record(
+                    self.restart, self.step, loss / count, norm / count, rate, weight, held_out, self._labelled_error()
+                )
             )
         self._sums, self._wrong_of_labelled = [0.0, 0.0, 0.0], [0.0, 0.0]
+
+    @torch.no_grad()
+    def _labelled_error(self) -> float | None:
+        """Return how many labelled rows of the last steps are told wrongly, in percent, or of all where none was."""
+        wrong, labelled = self._wrong_of_labelled
+        rows = self.batches.pools["labelled"][:_ROWS_TO_LOOK_AT]
+        if not labelled and len(rows):
+            x = self.fabric.to_device(self.batches.values(self.data.x[rows], seeded(self.seed, self.step, 8)))
+            mistakes = wrongly_told(self.model.log_joint(x), self.fabric.to_device(self.data.y[rows]))
+            wrong, labelled = float(mistakes.sum()), len(rows)
+        return 100 * wrong / labelled if labelled else None
 
     def objective(self) -> float:
         """Return equation 1, a training row's mean, with the averaged weights."""
@@ -371,6 +382,7 @@ class Trial:
             "bad_in_a_row": self._bad_in_a_row,
             "seconds": self.pace.seconds,
             "spent": self.pace.spent,
+            "prelude": self.pace.prelude,
             "turned": self.pace.turned,
             "phase": self.phase,
             "phase_began": self.phase_began,
@@ -391,8 +403,8 @@ class Trial:
         self.history = [Record(**record) for record in values["history"]]
         self._sums, self._bad_in_a_row = values["sums"], values["bad_in_a_row"]
         self._wrong_of_labelled = values.get("wrong_of_labelled", [0.0, 0.0])
-        self.phase, self.phase_began = Phase(*values.get("phase", self.phase)), values.get("phase_began", 0)
-        self.pace.go_on(values["seconds"], values["spent"])
+        self.phase, self.phase_began = Phase(*values["phase"]), values["phase_began"]
+        self.pace.go_on(values["seconds"], values["spent"], values["prelude"])
         if turned := values.get("turned"):
             self.pace.turned = Turn(*turned)
         if self.held_out is not None:
