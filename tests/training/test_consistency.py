@@ -93,7 +93,7 @@ def test_the_objective_of_an_excerpt_counts_hidden_rows_in_full(monkeypatch):
     data = blobs(rows=100, labelled=10)
     data = replace(data, x=torch.where(data.y[:, None] >= 0, data.x, data.x[50]))
     whole = trial(small_recipe(), data).objective()
-    monkeypatch.setattr("scnf.training.trial._LAST_ROWS", 7)
+    monkeypatch.setattr("scnf.training.mean_objective._ROWS", 7)
     assert trial(small_recipe(), data).objective() == pytest.approx(whole, rel=1e-5)
 
 

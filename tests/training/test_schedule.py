@@ -11,7 +11,7 @@ from scnf.recipes.schema import ConsistencySpec
 from scnf.tensorfile import read_tensors
 from scnf.training import Fitted, fit, schedule
 from scnf.training import fit as fit_function
-from scnf.training.schedule import Pace, Phase, clutter_level, consistency_weight, graph_leads, learning_rate, phase_of
+from scnf.training.schedule import Pace, Phase, clutter_level, consistency_weight, learning_rate, phase_of
 from tests.helpers import blobs, same_weights, small_recipe
 
 DATA = blobs()
@@ -243,10 +243,3 @@ def test_together_again_the_rate_is_half_of_what_it_was():
 def test_parts_that_do_not_fit_into_a_run_are_refused(keys, told):
     with pytest.raises(ValueError, match=told):
         TrainingSpec(**keys)
-
-
-def test_the_graph_leads_while_h_is_new():
-    spec = TrainingSpec(h_alone=0.3, together_again=0.3, guess=0.3)
-    assert all(graph_leads(spec, Phase(kind, 0.2)) for kind in ("together", "h alone"))
-    follows = [("together", 0.3), ("h alone", 0.3), ("together again", 0.0)]
-    assert not any(graph_leads(spec, Phase(*phase)) for phase in follows)

@@ -118,7 +118,7 @@ def test_drawn_classes_have_the_gradient_of_the_marginal_likelihood(monkeypatch)
     total = [torch.zeros_like(parameter) for parameter in h]
     for step in range(400):
         guessing.step = step
-        loss, _ = guessing._loss_of_h(guessing._stored)
+        loss, _ = guessing._loss_of_h(0.6, guessing._stored)
         for sum_, part in zip(total, torch.autograd.grad(loss, h, allow_unused=True), strict=True):
             if part is not None:
                 sum_ += part / 400
@@ -135,7 +135,7 @@ def test_a_row_that_is_far_out_does_not_lead_all_others(monkeypatch):
 
     def gradient(z_f: torch.Tensor) -> torch.Tensor:
         stored = lambda step: (rows, latents._replace(z_f=z_f))  # noqa: E731
-        loss, _ = standing._loss_of_h(stored)
+        loss, _ = standing._loss_of_h(0.6, stored)
         found = torch.autograd.grad(loss, h, allow_unused=True)
         return torch.cat([part.flatten() for part in found if part is not None])
 

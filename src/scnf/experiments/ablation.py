@@ -26,8 +26,7 @@ _OF_LIKELIHOOD: dict[str, dict[str, Any]] = {
 }
 _OF_H_ALONE: dict[str, dict[str, Any]] = {
     "mnist": {},
-    "h-alone-together": {"training.h_alone": 0.0, "training.together_again": 0.0},
-    "h-alone-last": {"training.h_alone": 0.25, "training.together_again": 0.0},
+    "h-alone-together": {"training.h_alone": 0.0},
     "h-alone-no-graph": {"training.guess": 0.0},
     "h-alone-narrow": {"model.f.levels.1.hidden": None},
     "h-alone-shallow": {"model.h.hidden": [256]},

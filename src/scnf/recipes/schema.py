@@ -184,8 +184,7 @@ class TrainingSpec(_Strict):
     # Where a Gaussian h begins: at its labelled rows, at EM's end from there, or from what a graph of neighbours tells.
     start: Literal["labels", "em", "graph"] = "labels"
     # Above 0, labels spread along a graph of neighbours tell how likely the classes of every other row are before
-    # it is looked at; for so much of the time in which h is new (until it is left alone, and while it is) they stand in
-    # for its posterior, too.
+    # it is looked at; for so much of the run they stand in for its posterior, too.
     guess: Share = 0.0
     objective: Literal["sgd", "em"] = "sgd"  # equation 1 directly, or by EM with one step on M (Appendix B)
     clf_weight: Annotated[float, Field(ge=0)] = 0.0  # of L_clf, the labelled rows' cross-entropy, in nats a row

@@ -116,8 +116,3 @@ def clutter_level(spec: TrainingSpec, progress: float) -> float:
     if spec.clutter is None or progress >= spec.labelled_decay:
         return -math.inf
     return spec.clutter - _CLUTTER_FALLS * progress / spec.labelled_decay
-
-
-def graph_leads(spec: TrainingSpec, phase: Phase) -> bool:
-    """Return whether what the graph guesses stands in for the posterior: while h, at first or again, is new."""
-    return phase.done < spec.guess and phase.kind != "together again"

@@ -36,7 +36,6 @@ from scnf.training.schedule import (
     Turn,
     clutter_level,
     consistency_weight,
-    graph_leads,
     learning_rate,
     phase_of,
 )
@@ -141,7 +140,7 @@ class Trial:
             rate = learning_rate(self.spec, self.step - self.phase_began, self.phase)
             set_rate(self.optimizer, rate)
             self.optimizer.zero_grad(set_to_none=True)
-            told = self._gradients(progress) if self._stored is None else self._gradients_of_h(self._stored)
+            told = self._gradients(progress) if self._stored is None else self._gradients_of_h(progress, self._stored)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.spec.clip)
         self.pace.take_time()
         loss_value, norm_value = self._agree(told), norm.item()
@@ -189,9 +188,9 @@ class Trial:
                 told.append(self._backward(*self._loss(progress, batch, copies, piece)))
         return told
 
-    def _gradients_of_h(self, stored: StoredLatents) -> list[_Told]:
+    def _gradients_of_h(self, progress: float, stored: StoredLatents) -> list[_Told]:
         """Make the gradients of h alone, and return what this process's part tells."""
-        told = self._backward(*self._loss_of_h(stored))
+        told = self._backward(*self._loss_of_h(progress, stored))
         if self.own_part.count > 1:
             for parameter in self.model.conditional.parameters():
                 if parameter.grad is not None:
@@ -214,7 +213,7 @@ class Trial:
     ) -> _Told:
         """Return a part of the loss of a batch, and which of its labelled rows are told wrongly."""
         x, y, weights = self.fabric.to_device(tuple(map(part.of, batch)))
-        rows, labelled, only_guess = len(batch[1]), self.batches.counts["labelled"], graph_leads(self.spec, self.phase)
+        rows, labelled, only_guess = len(batch[1]), self.batches.counts["labelled"], progress < self.spec.guess
         guess = self._log_guess(self.batches.rows(self.step), part)
         clutter = self._of_a_gaussian + clutter_level(self.spec, progress)
         if copies is None:
@@ -273,7 +272,7 @@ class Trial:
         self.model.conditional.load_state_dict(new.state_dict())
         self.average.begin_anew()
 
-    def _loss_of_h(self, stored: StoredLatents) -> _Told:
+    def _loss_of_h(self, progress: float, stored: StoredLatents) -> _Told:
         """Return this process's part of equation 1 for stored latents, and that no labelled row is looked at.
 
         Classes are drawn from the posterior, which gives the gradient of the marginal likelihood (Fisher's identity).
@@ -282,7 +281,7 @@ class Trial:
         y, *parts = self.fabric.to_device(tuple(map(self.own_part.of, (self.data.y[rows], *latents))))
         own, guess = Latents(*parts), self._log_guess(rows, self.own_part)
         shares = y.new_zeros(len(y), self.data.classes).to(own.ladj) if guess is None else guess
-        if not graph_leads(self.spec, self.phase):
+        if progress >= self.spec.guess:
             with torch.no_grad():
                 shares = shares + self.model.log_joint_of_latents(own)
         nll = -self.model.log_joint_of_latents(own, self._drawn(shares, y, len(rows), self.own_part))
