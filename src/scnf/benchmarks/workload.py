@@ -61,8 +61,6 @@ def workload(recipe_name: str, batch_size: int, **faster: object) -> Workload:
     }
     if load_recipe(recipe_name).training.consistency is not None:
         settings["training.consistency.start"] = 0.0  # no step is measured without the copies
-    if load_recipe(recipe_name).training.guess:
-        settings["training.guess"] = 1e-9  # steps of the marginal likelihood, which ask h for all classes
     recipe = load_recipe(recipe_name, settings)
     few, data = images(rows=2 * batch_size, labelled=batch_size), images(ROWS, LABELLED)
     # Start and graph look at thousands of images, but are no part of a step: few images and no news do as well.
