@@ -9,7 +9,7 @@ from scnf.model import Latents, SemiConditionalFlow
 # h takes a fraction of f's time, so a step has many rows.
 _ROWS = 256
 # So many times all rows are put into groups and dequantised anew; then the same groups come again, in another order.
-_DRAWS = 2
+_DRAWS = 4
 
 
 class StoredLatents:
