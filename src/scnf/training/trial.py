@@ -30,15 +30,7 @@ from scnf.training.mean_objective import mean_objective
 from scnf.training.objective import consistency_objective, training_objective, wrongly_told
 from scnf.training.optimizer import load_state_by_name, make_optimizer, set_rate, state_by_name
 from scnf.training.record import Record
-from scnf.training.schedule import (
-    Pace,
-    Phase,
-    Turn,
-    clutter_level,
-    consistency_weight,
-    learning_rate,
-    phase_of,
-)
+from scnf.training.schedule import Pace, Phase, Turn, clutter_level, consistency_weight, learning_rate, phase_of
 from scnf.training.stored_latents import StoredLatents
 
 # So many batches in a row without a finite loss and gradient end the run.
@@ -300,9 +292,7 @@ class Trial:
     def _log_guess(self, rows: Tensor, part: BatchPart) -> Tensor | None:
         """Return the log of what the graph guesses of a part of the rows, if the recipe wants that."""
         guess = self._guess_of_all()
-        if guess is None:
-            return None
-        return self.fabric.to_device(guess[part.of(rows)].clamp(min=_LEAST_GUESS).log())
+        return None if guess is None else self.fabric.to_device(guess[part.of(rows)].clamp(min=_LEAST_GUESS).log())
 
     def _guess_of_all(self) -> Tensor | None:
         if not self.spec.guess or not self.batches.counts["hidden"]:
@@ -338,10 +328,9 @@ class Trial:
         if count:
             weight = self.batches.labelled_weight(before)
             held_out = self.held_out.last if self.held_out else None
+            error = self._labelled_error()
             self.history.append(
-                Record(
-                    self.restart, self.step, loss / count, norm / count, rate, weight, held_out, self._labelled_error()
-                )
+                Record(self.restart, self.step, loss / count, norm / count, rate, weight, held_out, error)
             )
         self._sums, self._wrong_of_labelled = [0.0, 0.0, 0.0], [0.0, 0.0]
 
