@@ -69,11 +69,9 @@ class SemiConditionalFlow(nn.Module):
         latents = self.encode(x)
         if known is None:
             return self.log_joint_of_latents(latents)
-        first = Latents(*(part[: len(known)] for part in latents))
-        labelled = self.log_joint_of_latents(first, known)[:, None].expand(-1, self.classes)
-        if len(known) == len(x):
-            return labelled
-        return torch.cat([labelled, self.log_joint_of_latents(Latents(*(part[len(known) :] for part in latents)))])
+        prior = self.log_label_prior
+        priors = torch.cat([prior[known][:, None].expand(-1, self.classes), prior.expand(len(x) - len(known), -1)])
+        return self.only_shared(latents).ladj[:, None] + self.conditional.log_prob_known(latents.z_f, known) + priors
 
     def encode(self, x: Tensor) -> Latents:
         """Return the latents of x, one pass of f."""

@@ -5,7 +5,7 @@ from scnf.bijections import ContextAffine
 from scnf.recipes.build import build_model
 from scnf.training import fit
 from scnf.training.muon import Muon
-from scnf.training.optimizer import make_optimizer, set_rate
+from scnf.training.optimizer import let_h_learn_alone, make_optimizer, set_rate
 from tests.helpers import blobs, same_weights, small_recipe
 
 
@@ -33,6 +33,25 @@ def test_every_group_has_its_rate():
     for name, rate in rates.items():
         of_net = ".net." in name and name.endswith(".weight")
         assert rate == pytest.approx(3 * half if name.startswith("conditional") else 0.025 if of_net else half)
+
+
+def test_an_h_alone_begins_with_nothing_kept_and_its_nets_move_as_those_of_f():
+    recipe = small_recipe(
+        f={"kind": "coupling", "hidden": [8]}, optimizer="muon", muon_rate=0.05, h_rate=3.0, weight_decay=0.1
+    )
+    model, spec = build_model(recipe.model, (2,), 2), recipe.training
+    optimizer = make_optimizer(model, spec)
+    model.log_joint(torch.randn(5, 2)).sum().backward()
+    optimizer.step()
+    let_h_learn_alone(optimizer, spec)
+    set_rate(optimizer, spec.learning_rate / spec.h_rate)
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    assert {names[id(p)].split(".")[0] for p in optimizer.state} == {"flow"}
+    for group in optimizer.param_groups:
+        for name in (names[id(p)] for p in group["params"] if names[id(p)].startswith("conditional")):
+            of_net = ".net." in name and name.endswith(".weight")
+            expected = (True, 0.05, 0.2) if of_net else (False, spec.learning_rate, 0.0)
+            assert (group["orthogonal"], group["lr"], group["weight_decay"]) == pytest.approx(expected)
 
 
 def test_the_recipe_names_the_optimizer():

@@ -202,21 +202,17 @@ def test_clutter_falls_while_labels_lead_and_is_gone_then():
 
 
 @pytest.mark.parametrize(
-    ("parts", "progress", "expected"),
+    ("h_alone", "progress", "expected"),
     [
-        ((0.0, 0.0), 0.4, ("together", 0.4)),
-        ((0.0, 0.0), 1.0, ("together", 1.0)),
-        ((0.25, 0.0), 0.375, ("together", 0.5)),
-        ((0.25, 0.0), 0.75, ("h alone", 0.0)),
-        ((0.25, 0.0), 1.0, ("h alone", 1.0)),
-        ((0.25, 0.25), 0.25, ("together", 0.5)),
-        ((0.25, 0.25), 0.625, ("h alone", 0.5)),
-        ((0.25, 0.25), 0.75, ("together again", 0.0)),
-        ((0.25, 0.25), 1.0, ("together again", 1.0)),
+        (0.0, 0.4, ("together", 0.4)),
+        (0.0, 1.0, ("together", 1.0)),
+        (0.25, 0.375, ("together", 0.5)),
+        (0.25, 0.75, ("h alone", 0.0)),
+        (0.25, 1.0, ("h alone", 1.0)),
     ],
 )
-def test_f_and_h_together_h_alone_and_together_again(parts, progress, expected):
-    assert phase_of(TrainingSpec(h_alone=parts[0], together_again=parts[1]), progress) == Phase(*expected)
+def test_f_and_h_learn_together_and_then_h_alone(h_alone, progress, expected):
+    assert phase_of(TrainingSpec(h_alone=h_alone), progress) == Phase(*expected)
 
 
 def test_where_h_learns_alone_the_rate_falls_twice():
@@ -225,21 +221,3 @@ def test_where_h_learns_alone_the_rate_falls_twice():
     of_h = [spec.h_rate * learning_rate(spec, 9, phase_of(spec, progress)) for progress in (0.75, 0.875, 1.0)]
     assert of_both == pytest.approx([1.0, 0.5, 0.0], abs=1e-5)
     assert of_h == pytest.approx([1.0, 0.5, 0.0])
-
-
-def test_together_again_the_rate_is_half_of_what_it_was():
-    spec = TrainingSpec(learning_rate=1.0, h_alone=0.25, together_again=0.25, warmup_steps=0)
-    kinds = ("together", "h alone", "together again")
-    assert [learning_rate(spec, 0, Phase(kind, 0.0)) for kind in kinds] == [1.0, 1.0, 0.5]
-
-
-@pytest.mark.parametrize(
-    ("keys", "told"),
-    [
-        ({"together_again": 0.5}, "h_alone must be above 0"),
-        ({"h_alone": 0.6, "together_again": 0.4}, "below 1 in all"),
-    ],
-)
-def test_parts_that_do_not_fit_into_a_run_are_refused(keys, told):
-    with pytest.raises(ValueError, match=told):
-        TrainingSpec(**keys)

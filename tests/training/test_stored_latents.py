@@ -1,6 +1,4 @@
-"""The part of a run in which h learns alone, and what follows."""
-
-from itertools import pairwise
+"""The part of a run in which h learns alone."""
 
 import pytest
 import torch
@@ -38,21 +36,6 @@ def test_f_stays_as_its_average_was_and_h_goes_on():
     with trained.average.applied():
         assert torch.equal(weights(trained.model.flow), f)
         assert not torch.equal(weights(trained.model.conditional), h)
-
-
-def test_together_again_f_goes_on_with_the_new_h():
-    trained = trial(steps=16, h_alone=0.25, together_again=0.5, ema=0.9)
-    f, h = [], []
-    for _ in range(12):  # four of each kind
-        trained.take_step()
-        f.append(weights(trained.model.flow))
-        h.append(weights(trained.model.conditional))
-    moved = [not torch.equal(one, other) for one, other in pairwise(f)]
-    # The average takes the place of f when f first stands still.
-    assert moved == [True] * 4 + [False] * 3 + [True] * 4
-    assert (trained.phase.kind, trained.phase_began) == ("together again", 8)
-    steps_of_h = torch.stack(h).diff(dim=0).abs().amax(1)
-    assert steps_of_h[7] < steps_of_h[3] / 2  # no new h where f goes on
 
 
 def test_an_h_that_cannot_learn_is_not_left_alone():

@@ -25,6 +25,11 @@ class ClassConditional(nn.Module, ABC):
     def log_prob_all(self, z: Tensor) -> Tensor:
         """Return log p(z | k) for every class k: ``[B, K]``."""
 
+    def log_prob_known(self, z: Tensor, known: Tensor) -> Tensor:
+        """Return ``log_prob_all(z)`` where the first rows have ``known`` labels, whose value stands for all classes."""
+        own = self.log_prob(z[: len(known)], known)[:, None].expand(-1, self.classes)
+        return own if len(known) == len(z) else torch.cat([own, self.log_prob_all(z[len(known) :])])
+
     @abstractmethod
     def encode(self, z: Tensor, y: Tensor) -> Tensor:
         """Return z_h = h(z; y), which no longer tells y: ``[B, features]``."""

@@ -40,6 +40,15 @@ class ConditionalFlow(ClassConditional):
         z_h, ladj = self.flow.forward_all(z, torch.eye(self.classes, dtype=z.dtype, device=z.device))
         return (self.base.log_prob(z_h) + ladj).view(self.classes, len(z)).T
 
+    def log_prob_known(self, z: Tensor, known: Tensor) -> Tensor:
+        # Pairs of a row and a class in one pass: another for few rows would take as long as one for many more.
+        own, others = z.split([len(known), len(z) - len(known)])
+        classes = torch.arange(self.classes, device=z.device).repeat_interleave(len(others))
+        pairs = torch.cat([own, others.repeat(self.classes, 1)])
+        log_prob = self.log_prob(pairs, torch.cat([known, classes]))
+        of_own, of_others = log_prob.split([len(own), len(classes)])
+        return torch.cat([of_own[:, None].expand(-1, self.classes), of_others.view(self.classes, len(others)).T])
+
     def encode(self, z: Tensor, y: Tensor) -> Tensor:
         z_h: Tensor = self.flow(z, self._context(z, y))[0]
         return z_h

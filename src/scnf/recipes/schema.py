@@ -205,14 +205,12 @@ class TrainingSpec(_Strict):
     # so that classes grow along the rows they already tell, and the far ones join later. No row is clutter if unset.
     clutter: float | None = None
     noise: Annotated[float, Field(ge=0)] = 0.0  # Gaussian, in standard deviations of the column
-    optimizer: Literal["adam", "adamax", "muon"] = "adam"  # muon: for the weights of f's nets, Adam for all else
+    optimizer: Literal["adam", "adamax", "muon"] = "adam"  # muon: for the weights of f's nets and of an h alone, else Adam
     learning_rate: PositiveFloat = 2e-3  # the highest one
     muon_rate: PositiveFloat = 0.02  # the learning rate of what Muon moves
     h_rate: PositiveFloat = 1.0  # of h's parameters, times the learning rate
-    # A part of the run after f and h have learned together: f stands still, and a new h learns alone from stored
-    # latents, by likelihood.
+    # The last part of the run, in which f stands still and a new h learns alone from stored latents, by likelihood.
     h_alone: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    together_again: Annotated[float, Field(ge=0, lt=1)] = 0.0  # the last part of the run: f goes on with the new h
     warmup_steps: Annotated[int, Field(ge=0)] = 50  # in which the rate grows from 0
     decay_start: Annotated[float, Field(ge=0, lt=1)] = 0.0  # at which part of the run the rate begins to fall
     decay: Literal["cosine", "linear"] = "cosine"  # how the rate falls to 0
@@ -236,14 +234,6 @@ class TrainingSpec(_Strict):
     def _patience_has_rows(self) -> "TrainingSpec":
         if self.patience is not None and not self.holdout:
             raise ValueError("patience watches rows that are kept aside: holdout must be above 0")
-        return self
-
-    @model_validator(mode="after")
-    def _parts_fit_into_a_run(self) -> "TrainingSpec":
-        if self.together_again and not self.h_alone:
-            raise ValueError("together_again follows a part in which h is alone: h_alone must be above 0")
-        if self.h_alone + self.together_again >= 1:
-            raise ValueError("h_alone and together_again must leave a part for f and h together before: below 1 in all")
         return self
 
 

@@ -1,4 +1,4 @@
-"""Muon for the weights of f's nets, Adam for all else: on images a third of Adam's steps give the same density."""
+"""Muon for the weights of nets, Adam for all else: on images a third of Adam's steps give the same density."""
 
 from collections import defaultdict
 from collections.abc import Callable

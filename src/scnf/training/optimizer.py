@@ -11,6 +11,8 @@ from scnf.model import SemiConditionalFlow
 from scnf.recipes.schema import TrainingSpec
 from scnf.training.muon import Muon
 
+# Where h is alone, it sees the same latents again and again, and its nets decay so many times as fast.
+_DECAY_ALONE = 2.0
 _PREFIX = "optimizer."  # of the names in a checkpoint
 
 
@@ -55,9 +57,26 @@ def parameter_groups(model: SemiConditionalFlow, spec: TrainingSpec) -> list[dic
                 "weight_decay": spec.weight_decay if is_weight else 0.0,
                 "multiple": multiple,
                 "orthogonal": orthogonal,
+                "is_weight": is_weight,
+                "in_h": in_h,
             }
         )
     return [group for group in groups if group["params"]]
+
+
+def let_h_learn_alone(optimizer: torch.optim.Optimizer, spec: TrainingSpec) -> None:
+    """Forget what was kept of the h before, and move the nets of the new one as the recipe moves those of f.
+
+    An h beside an f that moves must follow it, which Adam does as well and in less time.
+    """
+    for group in optimizer.param_groups:
+        if group["in_h"]:
+            for parameter in group["params"]:
+                optimizer.state.pop(parameter, None)
+        if group["in_h"] and group["is_weight"] and spec.optimizer == "muon":
+            # Alone, h has no multiple of the rate.
+            group["orthogonal"], group["multiple"] = True, spec.h_rate * spec.muon_rate / spec.learning_rate
+            group["weight_decay"] = _DECAY_ALONE * spec.weight_decay
 
 
 def state_by_name(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:

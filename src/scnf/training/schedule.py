@@ -76,32 +76,28 @@ class Pace:
 class Phase(NamedTuple):
     """Which part of the schedule a run is in, and how much of that is done."""
 
-    kind: Literal["together", "h alone", "together again"]
+    kind: Literal["together", "h alone"]
     done: float
 
 
 def phase_of(spec: TrainingSpec, progress: float) -> Phase:
     """Return the phase of a run of which so much, from 0 to 1, is done."""
-    alone, again = 1 - spec.h_alone - spec.together_again, 1 - spec.together_again
+    alone = 1 - spec.h_alone
     if progress < alone or not spec.h_alone:
         return Phase("together", progress / alone)
-    if progress < again or not spec.together_again:
-        return Phase("h alone", (progress - alone) / spec.h_alone)
-    return Phase("together again", (progress - again) / spec.together_again)
+    return Phase("h alone", (progress - alone) / spec.h_alone)
 
 
 def learning_rate(spec: TrainingSpec, step: int, phase: Phase) -> float:
     """Return the rate at a step of a phase: linear warm-up by steps, constant until ``decay_start``, then down to zero,
     as half a cosine or in a straight line.
 
-    Every phase begins anew. Where h is alone, it has no multiple of the rate: it need not keep up with anything. Where
-    f then goes on, both have half the rate: what they have made is to be mended.
+    Every phase begins anew. Where h is alone, it has no multiple of the rate: it need not keep up with anything.
     """
     warmup = min(1.0, (step + 1) / max(spec.warmup_steps, 1))
     decayed = max(0.0, (phase.done - spec.decay_start) / (1 - spec.decay_start))
     left = 1 - decayed if spec.decay == "linear" else 0.5 * (1 + math.cos(math.pi * decayed))
-    share = {"together": 1.0, "h alone": 1 / spec.h_rate, "together again": 0.5}[phase.kind]
-    return spec.learning_rate * warmup * left * share
+    return spec.learning_rate * warmup * left / (spec.h_rate if phase.kind == "h alone" else 1)
 
 
 def consistency_weight(spec: ConsistencySpec, progress: float) -> float:

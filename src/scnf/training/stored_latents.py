@@ -7,9 +7,9 @@ from scnf.data.batches import Batches, seeded
 from scnf.model import Latents, SemiConditionalFlow
 
 # h takes a fraction of f's time, so a step has many rows.
-_ROWS = 256
+_ROWS = 512
 # So many times all rows are put into groups and dequantised anew; then the same groups come again, in another order.
-_DRAWS = 4
+_DRAWS = 3
 
 
 class StoredLatents:

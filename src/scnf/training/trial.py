@@ -28,7 +28,7 @@ from scnf.training.held_out import HeldOut
 from scnf.training.losses import drawn_classes, limited
 from scnf.training.mean_objective import mean_objective
 from scnf.training.objective import consistency_objective, training_objective, wrongly_told
-from scnf.training.optimizer import load_state_by_name, make_optimizer, set_rate, state_by_name
+from scnf.training.optimizer import let_h_learn_alone, load_state_by_name, make_optimizer, set_rate, state_by_name
 from scnf.training.record import Record
 from scnf.training.schedule import Pace, Phase, Turn, clutter_level, consistency_weight, learning_rate, phase_of
 from scnf.training.stored_latents import StoredLatents
@@ -123,16 +123,16 @@ class Trial:
         if self._bad_in_a_row == self.step:
             raise nothing_finite_error(self.spec, self.step)
 
+    @fast_products()
     def take_step(self) -> None:
         """Draw a batch, take one step of the optimiser and record it; a batch without finite values is passed over."""
         self._seed_layers()
         progress = self.progress
-        with fast_products():
-            self._enter(phase_of(self.spec, progress))
-            rate = learning_rate(self.spec, self.step - self.phase_began, self.phase)
-            set_rate(self.optimizer, rate)
-            self.optimizer.zero_grad(set_to_none=True)
-            told = self._gradients(progress) if self._stored is None else self._gradients_of_h(progress, self._stored)
+        self._enter(phase_of(self.spec, progress))
+        rate = learning_rate(self.spec, self.step - self.phase_began, self.phase)
+        set_rate(self.optimizer, rate)
+        self.optimizer.zero_grad(set_to_none=True)
+        told = self._gradients(progress) if self._stored is None else self._gradients_of_h(progress, self._stored)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.spec.clip)
         self.pace.take_time()
         loss_value, norm_value = self._agree(told), norm.item()
@@ -239,17 +239,18 @@ class Trial:
         return rows * (self.data.classes - 1) >= _PAIRS_WORTH_A_PASS and not self.spec.clf_weight
 
     def _enter(self, phase: Phase) -> None:
-        """Go on in a phase; a new one begins with the averaged weights, and h alone is a new one.
+        """Go on in a phase; h alone begins with f's averaged weights, and is a new one.
 
         An h that had to follow f all the time ends in a bad place, and does not leave it.
         """
         is_new = phase.kind != self.phase.kind
         self.phase = phase
-        if is_new:
-            self.phase_began, self._stored = self.step, None
-            self.average.take_over()
         if phase.kind != "h alone" or self._stored is not None:
             return
+        if is_new:
+            self.phase_began = self.step
+            self.average.take_over()
+            let_h_learn_alone(self.optimizer, self.spec)
         self._stored = StoredLatents(self.model, self.batches, self.fabric.device)
         if is_new:
             rows, z_f = self._stored.first(_FIRST_ROWS, self.step)
@@ -386,12 +387,14 @@ class Trial:
         for i, average in enumerate(self.average.average):
             average.copy_(tensors[f"average.{i}"])
             self._good[i].copy_(average)
+        self.phase, self.phase_began = Phase(*values["phase"]), values["phase_began"]
+        if self.phase.kind == "h alone":
+            let_h_learn_alone(self.optimizer, self.spec)
         load_state_by_name(self.optimizer, self.model, tensors)
         self.step = values["step"]
         self.history = [Record(**record) for record in values["history"]]
         self._sums, self._bad_in_a_row = values["sums"], values["bad_in_a_row"]
         self._wrong_of_labelled = values.get("wrong_of_labelled", [0.0, 0.0])
-        self.phase, self.phase_began = Phase(*values["phase"]), values["phase_began"]
         self.pace.go_on(values["seconds"], values["spent"], values["prelude"])
         if turned := values.get("turned"):
             self.pace.turned = Turn(*turned)
