@@ -59,16 +59,16 @@ def test_h_alone_makes_its_rows_more_likely():
 
 
 def test_every_row_has_its_turn_with_latents_of_its_own():
-    x = torch.randint(0, 4, (600, 1, 4, 4), dtype=torch.uint8)
+    x = torch.randint(0, 4, (1200, 1, 4, 4), dtype=torch.uint8)
     f = {"kind": "multiscale", "levels": [{"channel": 1, "keep": 2}], "hidden": 4}
-    data = TrainingData(x, torch.arange(600) % 3, 3, levels=4)
+    data = TrainingData(x, torch.arange(1200) % 3, 3, levels=4)
     drawn = trial(data, f=f, h_alone=0.5)
     randomize(drawn.model)
     drawn._enter(Phase("h alone", 0.0))
     assert drawn._stored is not None
     seen = [drawn._stored(step) for step in range(4)]
-    # 600 rows are two steps of 256; which are left out changes from one round to the next.
-    assert len(torch.cat([rows for rows, _ in seen[:2]]).unique()) == 512
+    # 1,200 rows are two steps of 512; which are left out changes from one round to the next.
+    assert len(torch.cat([rows for rows, _ in seen[:2]]).unique()) == 1024
     assert not torch.equal(seen[0][0], seen[2][0])
     for rows, latents in seen:
         decoded = drawn.model.decode(latents.z_f, torch.zeros(len(rows), 8))

@@ -113,7 +113,7 @@ def page(summary: dict[str, Any], figures: list[Path]) -> str:
             "# MNIST and Fashion-MNIST with 100 labels",
             "",
             f"60,000 training images of which {STUDY.labels} labelled, 10,000 test images, one core; mean ± standard",
-            "deviation over the splits. `mnist` and `mnist-joint` learn by likelihood; in the last quarter of `mnist`",
+            "deviation over the splits. `mnist` and `mnist-joint` learn by likelihood; at the end of `mnist`",
             "f stands still, and a new h learns alone. `mnist-consistency` is also taught its posterior, of images",
             "and of altered copies. In all of them labels are spread along a graph of neighbours before training;",
             "what it says of an image without a label stands in for its posterior in the first part of a run (nine",

@@ -243,27 +243,24 @@ class Trial:
 
         An h that had to follow f all the time ends in a bad place, and does not leave it.
         """
-        is_new = phase.kind != self.phase.kind
-        self.phase = phase
-        if phase.kind != "h alone" or self._stored is not None:
-            return
-        if is_new:
-            self.phase_began = self.step
-            self.average.take_over()
-            let_h_learn_alone(self.optimizer, self.spec)
-        self._stored = StoredLatents(self.model, self.batches, self.fabric.device)
-        if is_new:
-            rows, z_f = self._stored.first(_FIRST_ROWS, self.step)
-            guess = self._guess_of_all()
-            self._begin_with_new_h(z_f, self.data.y[rows], None if guess is None else guess[rows])
+        is_new, self.phase = phase.kind != self.phase.kind, phase
+        if phase.kind == "h alone" and self._stored is None:
+            self._stored = StoredLatents(self.model, self.batches, self.fabric.device)
+            if is_new:
+                self._begin_with_new_h(self._stored)
 
-    def _begin_with_new_h(self, z_f: Tensor, y: Tensor, guess: Tensor | None) -> None:
+    def _begin_with_new_h(self, stored: StoredLatents) -> None:
+        self.phase_began = self.step
+        self.average.take_over()
+        rows, z_f = stored.first(_FIRST_ROWS, self.step)
+        guess = self._guess_of_all()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             new = build_conditional(self.recipe.model, self.data.shape, self.data.classes)
-        new.initialize(z_f, y, guess)
+        new.initialize(z_f, self.data.y[rows], None if guess is None else guess[rows])
         self.model.conditional.load_state_dict(new.state_dict())
         self.average.begin_anew()
+        let_h_learn_alone(self.optimizer, self.spec)
 
     def _loss_of_h(self, progress: float, stored: StoredLatents) -> _Told:
         """Return this process's part of equation 1 for stored latents, and that no labelled row is looked at.
