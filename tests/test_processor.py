@@ -21,7 +21,7 @@ def resident_mib():
 if sys.argv[1] == "keep":
     keep_memory()
 before = resident_mib()
-taken = [torch.ones(4 * 2**20) for _ in range(10)]
+taken = [torch.ones(int(sys.argv[2]) * 2**18) for _ in range(160 // int(sys.argv[2]))]
 taken.clear()
 freed = resident_mib()
 give_memory_back()
@@ -30,11 +30,12 @@ print(freed - before, resident_mib() - before)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="malloc is told to keep memory on Linux alone")
+@pytest.mark.parametrize("block", [16, 80])  # MiB
 @pytest.mark.parametrize(("how", "kept"), [("keep", 160), ("leave", 0)])
-def test_memory_is_kept_and_given_back_in_the_end(how, kept):
+def test_memory_is_kept_and_given_back_in_the_end(how, kept, block):
     # Who runs the tests may have told malloc something else.
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_"))}
-    command = [sys.executable, "-c", _MEMORY, how]
+    command = [sys.executable, "-c", _MEMORY, how, str(block)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=plain)
     after_freeing, in_the_end = map(int, done.stdout.split())
     assert after_freeing == pytest.approx(kept, abs=40)

@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-# Of glibc's malloc.h, and the largest block that it takes from memory which stays.
-_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
-_NEVER, _PAD, _LARGEST_BLOCK = -1, 2**26, 2**25
-_USUAL = 2**17  # of the first two
+# Of glibc's malloc.h: when memory goes back, how much is taken at once, how many blocks have memory of their own.
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX = -1, -2, -4
+_KEPT = {_TRIM_THRESHOLD: -1, _TOP_PAD: 2**26, _MMAP_MAX: 0}
+_USUAL = {_TRIM_THRESHOLD: 2**17, _TOP_PAD: 2**17, _MMAP_MAX: 2**16}
 # Rounding in 32 bits leaves a thousandth of this, one in 16 bits a hundred times as much.
 _EXACT = 1e-2
 
@@ -24,15 +24,15 @@ def keep_memory() -> None:
     and is filled with zeros first, which is up to a fifth of a step on images.
     """
     if mallopt := _of_libc("mallopt"):
-        for parameter, value in ((_MMAP_THRESHOLD, _LARGEST_BLOCK), (_TRIM_THRESHOLD, _NEVER), (_TOP_PAD, _PAD)):
+        for parameter, value in _KEPT.items():
             mallopt(parameter, value)
 
 
 def give_memory_back() -> None:
     """Return to the system what is kept and not in use, and keep no more."""
     if (mallopt := _of_libc("mallopt")) and (malloc_trim := _of_libc("malloc_trim")):
-        mallopt(_TRIM_THRESHOLD, _USUAL)
-        mallopt(_TOP_PAD, _USUAL)
+        for parameter, value in _USUAL.items():
+            mallopt(parameter, value)
         malloc_trim(0)
 
 
