@@ -60,6 +60,14 @@ def test_known_labels_leave_the_likelihood_and_its_gradient_as_they_are(model, x
     torch.testing.assert_close(model(x, y), expected)
 
 
+def test_a_row_that_f_has_thrown_far_out_costs_no_more_than_its_square():
+    h = make("vector").conditional
+    near = torch.randn(50, h.features, generator=torch.Generator().manual_seed(0)).double()
+    farther, farthest = (h.log_prob_all(factor * near) for factor in (1e4, 1e6))
+    torch.testing.assert_close(farthest / farther, torch.full_like(farther, 1e4), rtol=0.05, atol=0.0)
+    torch.testing.assert_close(h.decode(h.encode(1e4 * near, y := torch.arange(50) % 3), y), 1e4 * near)
+
+
 def test_marginal_joint_and_posterior_agree(model, x):
     log_joint = model.log_joint(x)
     torch.testing.assert_close(model.log_prob(x), log_joint.exp().sum(1).log())

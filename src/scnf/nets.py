@@ -68,13 +68,21 @@ def set_products(model: nn.Module, products: torch.dtype | None) -> None:
 
 
 class MLP(Net):
-    """A fully connected net for vectors, SiLU between the layers.
+    """A fully connected net for vectors, SiLU between the layers; values beyond ``limit`` are taken for the limit.
 
     Shapes: x ``[B, in_features]``, context ``[B, context_features]``, output ``[B, out_features]``.
     """
 
-    def __init__(self, in_features: int, out_features: int, hidden: Sequence[int], context_features: int = 0):
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        hidden: Sequence[int],
+        context_features: int = 0,
+        limit: float | None = None,
+    ):
         super().__init__()
+        self.limit = limit
         sizes = [in_features, *hidden]
         pairs = list(pairwise(sizes))
         self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in pairs)
@@ -83,6 +91,8 @@ class MLP(Net):
         _zero_start(self.head)
 
     def compute(self, x: Tensor, context: Tensor | None, every: bool) -> Tensor:
+        if self.limit is not None:
+            x = x.clamp(-self.limit, self.limit)
         for linear, bias in zip(self.hidden, self.context, strict=True):
             x = F.silu(bias(linear(x), context, every))
             every = False  # from here on there is a block of rows for each context

@@ -31,6 +31,11 @@ from scnf.recipes.schema import CouplingSpec, FFJORDSpec, IdentitySpec, ModelSpe
 VectorSpec = CouplingSpec | FFJORDSpec | IdentitySpec
 
 
+# A row that f throws far out is no more than that: what the nets of h would make of such values, step after step, is
+# that a single row outweighs all others. No row that h could tell of gets there.
+_FARTHEST = 10.0
+
+
 def vector_flow(spec: ModelSpec, f: VectorSpec, shape: Shape) -> Bijection:
     """Return f for rows of any shape, flattened and standardised first; z_f are its last components."""
     features = math.prod(shape)
@@ -90,7 +95,7 @@ def _coupling_step(spec: CouplingSpec, features: int, context: int, flip: bool) 
     def net(seen: int, moved: int) -> nn.Module:
         if spec.blocks:
             return ResidualMLP(seen, elementwise.size * moved, spec.hidden[0], spec.blocks, context)
-        return MLP(seen, elementwise.size * moved, spec.hidden, context)
+        return MLP(seen, elementwise.size * moved, spec.hidden, context, limit=_FARTHEST if context else None)
 
     coupling: Bijection
     if spec.halves == "both":
