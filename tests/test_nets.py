@@ -115,3 +115,11 @@ def test_a_flow_is_undone_whatever_its_nets_round():
     back, ladj_back = layer.inverse(z)
     torch.testing.assert_close(back, x)
     torch.testing.assert_close(ladj_back, -ladj)
+
+
+def test_values_beyond_the_limit_are_taken_for_it():
+    net = randomize(MLP(3, 4, [8], limit=2.0))
+    x = torch.tensor([[0.5, -1.0, 1.9], [3.0, -70.0, 0.1]])
+    assert torch.equal(net(x), net(x.clamp(-2, 2)))
+    net.limit = None
+    assert not torch.equal(net(x), net(x.clamp(-2, 2)))
