@@ -205,9 +205,8 @@ class TrainingSpec(_Strict):
     # so that classes grow along the rows they already tell, and the far ones join later. No row is clutter if unset.
     clutter: float | None = None
     noise: Annotated[float, Field(ge=0)] = 0.0  # Gaussian, in standard deviations of the column
-    optimizer: Literal["adam", "adamax", "muon"] = (
-        "adam"  # muon: for the weights of f's nets and of an h alone, else Adam
-    )
+    # muon: for the weights of f's nets, and of h's where it is alone; Adam for all else.
+    optimizer: Literal["adam", "adamax", "muon"] = "adam"
     learning_rate: PositiveFloat = 2e-3  # the highest one
     muon_rate: PositiveFloat = 0.02  # the learning rate of what Muon moves
     h_rate: PositiveFloat = 1.0  # of h's parameters, times the learning rate

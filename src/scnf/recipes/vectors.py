@@ -29,10 +29,8 @@ from scnf.nets import MLP, ResidualMLP
 from scnf.recipes.schema import CouplingSpec, FFJORDSpec, IdentitySpec, ModelSpec
 
 VectorSpec = CouplingSpec | FFJORDSpec | IdentitySpec
-
-
 # A row that f throws far out is no more than that: what the nets of h would make of such values, step after step, is
-# that a single row outweighs all others. No row that h could tell of gets there.
+# that a single row outweighs all others. No row that h could tell of gets there. Residual nets are as the paper's.
 _FARTHEST = 10.0
 
 

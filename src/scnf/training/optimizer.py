@@ -67,7 +67,7 @@ def parameter_groups(model: SemiConditionalFlow, spec: TrainingSpec) -> list[dic
 def let_h_learn_alone(optimizer: torch.optim.Optimizer, spec: TrainingSpec) -> None:
     """Forget what was kept of the h before, and move the nets of the new one as the recipe moves those of f.
 
-    An h beside an f that moves must follow it, which Adam does as well and in less time.
+    Beside an f that moves h stays Adam's: there Muon was not tried, and would make a step a good deal longer.
     """
     for group in optimizer.param_groups:
         if group["in_h"]:
