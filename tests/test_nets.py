@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from scnf.bijections import AffineMap, ChannelMask, Coupling
-from scnf.nets import MLP, ConvResNet, GlowNet, ResidualMLP, set_products
+from scnf.nets import MLP, ConvResNet, GlowNet, ResidualMLP, set_limit, set_products
 from tests.helpers import randomize
 
 
@@ -117,9 +117,24 @@ def test_a_flow_is_undone_whatever_its_nets_round():
     torch.testing.assert_close(ladj_back, -ladj)
 
 
-def test_values_beyond_the_limit_are_taken_for_it():
-    net = randomize(MLP(3, 4, [8], limit=2.0))
+def test_values_beyond_the_limit_are_taken_for_it_and_a_file_keeps_it():
+    net, context = randomize(MLP(3, 4, [8], context_features=2)), torch.eye(2)
     x = torch.tensor([[0.5, -1.0, 1.9], [3.0, -70.0, 0.1]])
-    assert torch.equal(net(x), net(x.clamp(-2, 2)))
-    net.limit = None
+    near = x.clamp(-2, 2)
+    without, of_near = net(x, context), net(near, context)
+    assert not torch.equal(without, of_near)
+    older = {name: value for name, value in net.state_dict().items() if name != "limit"}
+    set_limit(net, 2.0)
+    assert torch.equal(net(x, context), of_near)
+    again = MLP(3, 4, [8], context_features=2)
+    again.load_state_dict(net.state_dict())
+    assert torch.equal(again(x, context), of_near)
+    again.load_state_dict(older)  # of a file from before there were limits
+    assert torch.equal(again(x, context), without)
+
+
+def test_a_net_without_a_context_has_no_limit():
+    net = randomize(MLP(3, 4, [8]))
+    set_limit(torch.nn.Sequential(net), 2.0)
+    x = torch.tensor([[3.0, -70.0, 0.1]])
     assert not torch.equal(net(x), net(x.clamp(-2, 2)))

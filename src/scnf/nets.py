@@ -6,10 +6,11 @@ the net of every row under every context, ``[K · B, ...]``, and x goes through 
 The last layer starts at zero, so a fresh coupling layer is the identity.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -68,21 +69,20 @@ def set_products(model: nn.Module, products: torch.dtype | None) -> None:
 
 
 class MLP(Net):
-    """A fully connected net for vectors, SiLU between the layers; values beyond ``limit`` are taken for the limit.
+    """A fully connected net for vectors, SiLU between the layers.
 
+    One with a context takes values beyond its ``limit`` for the limit; it has none until ``set_limit`` gives it one.
     Shapes: x ``[B, in_features]``, context ``[B, context_features]``, output ``[B, out_features]``.
     """
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        hidden: Sequence[int],
-        context_features: int = 0,
-        limit: float | None = None,
-    ):
+    limit: Tensor
+
+    def __init__(self, in_features: int, out_features: int, hidden: Sequence[int], context_features: int = 0):
         super().__init__()
-        self.limit = limit
+        self.has_limit = context_features > 0
+        if self.has_limit:
+            # Kept with the weights, which are worth nothing without the limit that they were trained with.
+            self.register_buffer("limit", torch.tensor(math.inf))
         sizes = [in_features, *hidden]
         pairs = list(pairwise(sizes))
         self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in pairs)
@@ -91,13 +91,25 @@ class MLP(Net):
         _zero_start(self.head)
 
     def compute(self, x: Tensor, context: Tensor | None, every: bool) -> Tensor:
-        if self.limit is not None:
+        if self.has_limit:
             x = x.clamp(-self.limit, self.limit)
         for linear, bias in zip(self.hidden, self.context, strict=True):
             x = F.silu(bias(linear(x), context, every))
             every = False  # from here on there is a block of rows for each context
         x = self.head(x)
         return repeat_rows(x, len(cast(Tensor, context))) if every else x
+
+    def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *more: Any) -> None:
+        if self.has_limit:
+            state_dict.setdefault(f"{prefix}limit", torch.tensor(math.inf))  # in files from before there were limits
+        super()._load_from_state_dict(state_dict, prefix, *more)
+
+
+def set_limit(module: nn.Module, limit: float) -> None:
+    """Let all MLPs of a module that have a context take values beyond a limit for the limit."""
+    for net in module.modules():
+        if isinstance(net, MLP) and net.has_limit:
+            net.limit.fill_(limit)
 
 
 class _ResidualNet(Net):

@@ -1,11 +1,14 @@
 """The part of a run in which h learns alone."""
 
+import math
+
 import pytest
 import torch
 from lightning_fabric import Fabric
 
 from scnf.model import Latents
-from scnf.training import TrainingData
+from scnf.nets import MLP
+from scnf.training import TrainingData, h_alone
 from scnf.training import trial as trial_module
 from scnf.training.batch_part import BatchPart
 from scnf.training.losses import marginal_nll
@@ -43,9 +46,10 @@ def test_an_h_that_cannot_learn_is_not_left_alone():
         small_recipe(h={"kind": "fixed-gaussians"}, h_alone=0.5)
 
 
+@pytest.mark.parametrize("guess", [0.7, 0.0])
 @pytest.mark.parametrize("h", [{"kind": "gaussian"}, {"kind": "ffjord", "hidden": 8, "solver_steps": 2}])
-def test_any_h_that_learns_may_be_left_alone(h):
-    alone = trial(h=h, steps=120, h_alone=0.7, guess=0.7, learning_rate=0.03)
+def test_any_h_that_learns_may_be_left_alone(h, guess):
+    alone = trial(h=h, steps=160, h_alone=0.5, guess=guess, learning_rate=0.03)
     alone.run()
     log_joint = alone.model.log_joint(DATA.x)
     assert float((log_joint.argmax(1) != torch.arange(80) % 3).float().mean()) < 0.1
@@ -68,9 +72,9 @@ def test_every_row_has_its_turn_with_latents_of_its_own():
     assert drawn._stored is not None
     seen = [drawn._stored(step) for step in range(4)]
     # 1,200 rows are two steps of 512; which are left out changes from one round to the next.
-    assert len(torch.cat([rows for rows, _ in seen[:2]]).unique()) == 1024
+    assert len(torch.cat([rows for rows, *_ in seen[:2]]).unique()) == 1024
     assert not torch.equal(seen[0][0], seen[2][0])
-    for rows, latents in seen:
+    for rows, latents, _ in seen:
         decoded = drawn.model.decode(latents.z_f, torch.zeros(len(rows), 8))
         again = drawn.model.encode(decoded)
         torch.testing.assert_close(again.z_f, latents.z_f, rtol=1e-3, atol=1e-3)
@@ -82,12 +86,46 @@ def with_latents() -> tuple[Trial, torch.Tensor, Latents]:
     randomize(standing.model)
     standing._enter(Phase("h alone", 0.0))
     assert standing._stored is not None
-    return standing, *standing._stored(0)
+    return standing, *standing._stored(0)[:2]
 
 
 def test_stored_latents_tell_the_same_log_joint():
     stored, rows, latents = with_latents()
     torch.testing.assert_close(stored.model.log_joint_of_latents(latents), stored.model.log_joint(DATA.x[rows]))
+
+
+def test_without_a_graph_the_h_before_tells_the_classes_first():
+    trained = trial(steps=8, h_alone=0.5, ema=0.0)
+    for _ in range(4):
+        trained.take_step()
+    told = trained.model.log_posterior(DATA.x).detach()
+    trained.take_step()
+    assert trained._stored is not None
+    rows, latents, kept = trained._stored(5)
+    torch.testing.assert_close(kept, told[rows])
+    shares = [h_alone.log_shares(trained.model, latents, None, False, kept, done) for done in (0.6, 0.7)]
+    assert shares[0] is kept
+    torch.testing.assert_close(shares[1], trained.model.log_joint(DATA.x[rows]).detach())
+
+
+def test_a_graph_tells_the_classes_until_the_posterior_does_beside_it():
+    standing, _, latents = with_latents()
+    guess = torch.randn(len(latents.ladj), 3).log_softmax(1)
+    leading, beside = (h_alone.log_shares(standing.model, latents, guess, leads, None, 0.9) for leads in (True, False))
+    assert leading is guess
+    torch.testing.assert_close(beside - guess, standing.model.log_joint_of_latents(latents).detach())
+
+
+def test_nets_of_an_h_that_is_alone_see_nothing_beyond_a_limit_and_all_others_see_all():
+    trained = trial(steps=8, h_alone=0.5)
+
+    def limits() -> set[float]:
+        return {float(net.limit) for net in trained.model.modules() if isinstance(net, MLP) and net.has_limit}
+
+    trained.take_step()
+    assert limits() == {math.inf}
+    trained.run()
+    assert limits() == {10.0}
 
 
 def test_drawn_classes_have_the_gradient_of_the_marginal_likelihood(monkeypatch):
@@ -97,7 +135,7 @@ def test_drawn_classes_have_the_gradient_of_the_marginal_likelihood(monkeypatch)
     exact = torch.autograd.grad(
         marginal_nll(guessing.model.log_joint_of_latents(latents), DATA.y[rows]).mean(), h, allow_unused=True
     )
-    monkeypatch.setattr(guessing, "_stored", lambda step: (rows, latents))
+    monkeypatch.setattr(guessing, "_stored", lambda step: (rows, latents, None))
     total = [torch.zeros_like(parameter) for parameter in h]
     for step in range(400):
         guessing.step = step
@@ -117,14 +155,14 @@ def test_a_row_that_is_far_out_does_not_lead_all_others(monkeypatch):
     h = list(standing.model.conditional.parameters())
 
     def gradient(z_f: torch.Tensor) -> torch.Tensor:
-        stored = lambda step: (rows, latents._replace(z_f=z_f))  # noqa: E731
+        stored = lambda step: (rows, latents._replace(z_f=z_f), None)  # noqa: E731
         loss, _ = standing._loss_of_h(0.6, stored)
         found = torch.autograd.grad(loss, h, allow_unused=True)
         return torch.cat([part.flatten() for part in found if part is not None])
 
     usual = gradient(latents.z_f).norm()
     with_one_far_out = gradient(z_f).norm()
-    monkeypatch.setattr(trial_module, "_FAR_OUT", 1e12)
+    monkeypatch.setattr(h_alone, "_FAR_OUT", 1e12)
     assert with_one_far_out < 3 * usual
     assert gradient(z_f).norm() > 1e6 * usual
     torch.testing.assert_close(gradient(latents.z_f).norm(), usual)  # the others count as they did

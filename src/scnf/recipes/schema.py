@@ -210,7 +210,8 @@ class TrainingSpec(_Strict):
     learning_rate: PositiveFloat = 2e-3  # the highest one
     muon_rate: PositiveFloat = 0.02  # the learning rate of what Muon moves
     h_rate: PositiveFloat = 1.0  # of h's parameters, times the learning rate
-    # The last part of the run, in which f stands still and a new h learns alone from stored latents, by likelihood.
+    # The last part of the run, in which f stands still and a new h learns alone from stored latents, by likelihood: of
+    # classes that a graph has guessed (`guess`) or else the h before, and in the end of its own posterior's.
     h_alone: Annotated[float, Field(ge=0, lt=1)] = 0.0
     warmup_steps: Annotated[int, Field(ge=0)] = 50  # in which the rate grows from 0
     decay_start: Annotated[float, Field(ge=0, lt=1)] = 0.0  # at which part of the run the rate begins to fall

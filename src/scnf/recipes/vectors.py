@@ -29,9 +29,6 @@ from scnf.nets import MLP, ResidualMLP
 from scnf.recipes.schema import CouplingSpec, FFJORDSpec, IdentitySpec, ModelSpec
 
 VectorSpec = CouplingSpec | FFJORDSpec | IdentitySpec
-# A row that f throws far out is no more than that: what the nets of h would make of such values, step after step, is
-# that a single row outweighs all others. No row that h could tell of gets there. Residual nets are as the paper's.
-_FARTHEST = 10.0
 
 
 def vector_flow(spec: ModelSpec, f: VectorSpec, shape: Shape) -> Bijection:
@@ -93,7 +90,7 @@ def _coupling_step(spec: CouplingSpec, features: int, context: int, flip: bool) 
     def net(seen: int, moved: int) -> nn.Module:
         if spec.blocks:
             return ResidualMLP(seen, elementwise.size * moved, spec.hidden[0], spec.blocks, context)
-        return MLP(seen, elementwise.size * moved, spec.hidden, context, limit=_FARTHEST if context else None)
+        return MLP(seen, elementwise.size * moved, spec.hidden, context)
 
     coupling: Bijection
     if spec.halves == "both":

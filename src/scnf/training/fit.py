@@ -18,7 +18,7 @@ from scnf.model import SemiConditionalFlow
 from scnf.processor import give_memory_back
 from scnf.recipes.build import build_model
 from scnf.recipes.schema import Recipe
-from scnf.tensorfile import read_tensors, write_tensors
+from scnf.tensorfile import read_tensors, tensors_under, write_tensors
 from scnf.training.check import check_training
 from scnf.training.data import TrainingData
 from scnf.training.devices import Task, add_over_processes, several_devices
@@ -255,13 +255,9 @@ class _Run:
         if values.get("fingerprint") != self._fingerprint:
             raise UserError(f"{self.checkpoint} belongs to another recipe, seed or data set and cannot be resumed")
         self.objectives, self.steps = values["objectives"], values["steps"]
-        self.best = _Best(values["best_objective"], _under("best.", tensors))
+        self.best = _Best(values["best_objective"], tensors_under("best.", tensors))
         self.history = [Record(**record) for record in values["history"]]
         self.seconds_before, self.cpu_seconds_before = values["seconds"], values["cpu_seconds"]
         if "trial" in values:
             self.trial = Trial(self.recipe, self.data, self.seed, values["trial"]["restart"], self.fabric)
-            self.trial.load_state(_under("trial.", tensors), values["trial"])
-
-
-def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+            self.trial.load_state(tensors_under("trial.", tensors), values["trial"])

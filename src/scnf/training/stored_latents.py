@@ -1,15 +1,26 @@
 """Latents of training rows, stored: what h learns from while f stands still."""
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
 from scnf.data.batches import Batches, seeded
+from scnf.densities import ClassConditional
 from scnf.model import Latents, SemiConditionalFlow
 
 # h takes a fraction of f's time, so a step has many rows.
 _ROWS = 512
 # So many times all rows are put into groups and dequantised anew; then the same groups come again, in another order.
 _DRAWS = 3
+
+
+class StoredRows(NamedTuple):
+    """Rows of a step, ``[B]``, their latents, and the old h's log-posterior, ``[B, K]``, if it was asked."""
+
+    rows: Tensor
+    latents: Latents
+    told: Tensor | None
 
 
 class StoredLatents:
@@ -19,15 +30,22 @@ class StoredLatents:
         model: f as it is now; it must not change any more.
         batches: all training rows, and how they become continuous values.
         device: where f is.
+        old_h: the density of z_f that tells the classes of all rows; none does if None.
     """
 
-    def __init__(self, model: SemiConditionalFlow, batches: Batches, device: torch.device):
-        self.model, self.batches, self.device = model, batches, device
+    def __init__(
+        self,
+        model: SemiConditionalFlow,
+        batches: Batches,
+        device: torch.device,
+        old_h: ClassConditional | None = None,
+    ):
+        self.model, self.batches, self.device, self.old_h = model, batches, device, old_h
         self.size = min(_ROWS, len(batches.x))
-        self._stored: dict[tuple[int, int], tuple[Tensor, Latents]] = {}
+        self._stored: dict[tuple[int, int], StoredRows] = {}
 
-    def __call__(self, step: int) -> tuple[Tensor, Latents]:
-        """Return the rows of a step, ``[B]``, and their latents."""
+    def __call__(self, step: int) -> StoredRows:
+        """Return the rows of a step."""
         groups = len(self.batches.x) // self.size
         epoch, place = divmod(step, groups)
         key = epoch % _DRAWS, int(self._order(groups, epoch, 4)[place])
@@ -37,18 +55,21 @@ class StoredLatents:
 
     def first(self, count: int, step: int) -> tuple[Tensor, Tensor]:
         """Return about so many rows of the steps from one on, ``[N]``, and their z_f, ``[N, d]``."""
-        rows, latents = zip(*map(self, range(step, step + max(count // self.size, 1))), strict=True)
-        return torch.cat(rows), torch.cat([each.z_f for each in latents])
+        stored = list(map(self, range(step, step + max(count // self.size, 1))))
+        return torch.cat([each.rows for each in stored]), torch.cat([each.latents.z_f for each in stored])
 
     @torch.no_grad()
-    def _encode(self, draw: int, group: int) -> tuple[Tensor, Latents]:
+    def _encode(self, draw: int, group: int) -> StoredRows:
         start = group * self.size
         rows = self._order(len(self.batches.x), draw, 5)[start : start + self.size]
         values = self.batches.values(self.batches.x[rows], seeded(self.batches.seed, draw, group, 7))
         self.model.eval()
         latents = self.model.only_shared(self.model.encode(values.to(self.device)))
         self.model.train()
-        return rows, Latents(*(part.cpu() for part in latents))
+        told = None
+        if self.old_h is not None:
+            told = (self.old_h.log_prob_all(latents.z_f) + self.model.log_label_prior).log_softmax(1).cpu()
+        return StoredRows(rows, Latents(*(part.cpu() for part in latents)), told)
 
     def _order(self, count: int, number: int, purpose: int) -> Tensor:
         return torch.randperm(count, generator=seeded(self.batches.seed, number, purpose))

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
+from copy import deepcopy
 from dataclasses import asdict, replace
 from typing import Any, cast
 
@@ -11,11 +12,13 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from scnf.data.batches import Batches, seeded
+from scnf.densities import ClassConditional
 from scnf.model import Latents, SemiConditionalFlow
 from scnf.nets import set_products
 from scnf.processor import fast_products, keep_memory
-from scnf.recipes.build import build_conditional, build_model
+from scnf.recipes.build import build_model
 from scnf.recipes.schema import ConsistencySpec, Recipe
+from scnf.tensorfile import tensors_under
 from scnf.training.batch_part import BatchPart
 from scnf.training.check import check_training, diverged_error, nothing_finite_error
 from scnf.training.compiling import compiled
@@ -24,8 +27,9 @@ from scnf.training.devices import add_over_processes
 from scnf.training.ema import WeightAverage
 from scnf.training.graph import spread_labels
 from scnf.training.guess import start_rows
+from scnf.training.h_alone import fresh_h, log_shares, nll_of_h
 from scnf.training.held_out import HeldOut
-from scnf.training.losses import drawn_classes, limited
+from scnf.training.losses import drawn_classes
 from scnf.training.mean_objective import mean_objective
 from scnf.training.objective import consistency_objective, training_objective, wrongly_told
 from scnf.training.optimizer import let_h_learn_alone, load_state_by_name, make_optimizer, set_rate, state_by_name
@@ -43,8 +47,6 @@ _HELD_OUT_ROWS = 2048
 _PAIRS_WORTH_A_PASS = 512
 # Labelled rows that are looked at for a point of the curve, where no step tells how many of them are told wrongly.
 _ROWS_TO_LOOK_AT = 100
-# So many nats a component less likely than under a Gaussian is no row that could teach anything.
-_FAR_OUT = 10
 # No guess is so sure that the density could not say otherwise.
 _LEAST_GUESS = 1e-6
 # A part's loss, and which of its labelled rows are told wrongly.
@@ -103,6 +105,7 @@ class Trial:
         self.guess = guess
         self.phase = phase_of(self.spec, 0.0)
         self.phase_began = 0  # at which step
+        self._old_h: ClassConditional | None = None
         self._stored: StoredLatents | None = None
 
     @property
@@ -245,19 +248,17 @@ class Trial:
         """
         is_new, self.phase = phase.kind != self.phase.kind, phase
         if phase.kind == "h alone" and self._stored is None:
-            self._stored = StoredLatents(self.model, self.batches, self.fabric.device)
+            if is_new:
+                self.phase_began = self.step
+                self.average.take_over()
+                if self.batches.counts["hidden"] and self._guess_of_all() is None:
+                    self._old_h = deepcopy(self.model.conditional)  # a new one alone could not tell the classes
+            self._stored = StoredLatents(self.model, self.batches, self.fabric.device, self._old_h)
             if is_new:
                 self._begin_with_new_h(self._stored)
 
     def _begin_with_new_h(self, stored: StoredLatents) -> None:
-        self.phase_began = self.step
-        self.average.take_over()
-        rows, z_f = stored.first(_FIRST_ROWS, self.step)
-        guess = self._guess_of_all()
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
-            new = build_conditional(self.recipe.model, self.data.shape, self.data.classes)
-        new.initialize(z_f, self.data.y[rows], None if guess is None else guess[rows])
+        new = fresh_h(self.recipe, self.data, *stored.first(_FIRST_ROWS, self.step), self._guess_of_all(), self.seed)
         self.model.conditional.load_state_dict(new.state_dict())
         self.average.begin_anew()
         let_h_learn_alone(self.optimizer, self.spec)
@@ -267,17 +268,13 @@ class Trial:
 
         Classes are drawn from the posterior, which gives the gradient of the marginal likelihood (Fisher's identity).
         """
-        rows, latents = stored(self.step)
+        rows, latents, told = stored(self.step)
         y, *parts = self.fabric.to_device(tuple(map(self.own_part.of, (self.data.y[rows], *latents))))
         own, guess = Latents(*parts), self._log_guess(rows, self.own_part)
-        shares = y.new_zeros(len(y), self.data.classes).to(own.ladj) if guess is None else guess
-        if progress >= self.spec.guess:
-            with torch.no_grad():
-                shares = shares + self.model.log_joint_of_latents(own)
-        nll = -self.model.log_joint_of_latents(own, self._drawn(shares, y, len(rows), self.own_part))
-        # A row that f has thrown far out: h cannot bring it back.
-        far_out = _FAR_OUT * self.model.dimensions
-        return limited(nll, far_out - self._of_a_gaussian, far_out).sum() / len(rows), torch.empty(0)
+        told = None if told is None else self.fabric.to_device(self.own_part.of(told))
+        shares = log_shares(self.model, own, guess, progress < self.spec.guess, told, self.phase.done)
+        drawn = self._drawn(shares, y, len(rows), self.own_part)
+        return nll_of_h(self.model, own, drawn, self._of_a_gaussian).sum() / len(rows), torch.empty(0)
 
     def _drawn(self, log_shares: Tensor, y: Tensor, rows: int, part: BatchPart) -> Tensor:
         """Return the labels of a part's rows, ``[B]``: the known one, or else a class drawn by its share.
@@ -356,6 +353,8 @@ class Trial:
         tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
         tensors |= {f"average.{i}": value for i, value in enumerate(self.average.average)}
         tensors |= state_by_name(self.optimizer, self.model)
+        if self._old_h is not None:
+            tensors |= {f"old_h.{name}": value for name, value in self._old_h.state_dict().items()}
         held_out = {} if self.held_out is None else self.held_out.values()
         if self.held_out is not None:
             tensors |= {f"held_out.{i}": value for i, value in enumerate(self.held_out.weights)}
@@ -378,9 +377,10 @@ class Trial:
 
     def load_state(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
         """Go on from what ``state`` returned."""
-        self.model.load_state_dict(
-            {name.removeprefix("model."): value for name, value in tensors.items() if name.startswith("model.")}
-        )
+        self.model.load_state_dict(tensors_under("model.", tensors))
+        if old_h := tensors_under("old_h.", tensors):
+            self._old_h = deepcopy(self.model.conditional)
+            self._old_h.load_state_dict(old_h)
         for i, average in enumerate(self.average.average):
             average.copy_(tensors[f"average.{i}"])
             self._good[i].copy_(average)

@@ -1,0 +1,66 @@
+"""The last part of a run, in which f stands still: the h that learns alone, and by what."""
+
+import torch
+from torch import Tensor
+
+from scnf.densities import ClassConditional
+from scnf.model import Latents, SemiConditionalFlow
+from scnf.nets import set_limit
+from scnf.recipes.build import build_conditional
+from scnf.recipes.schema import Recipe
+from scnf.training.data import TrainingData
+from scnf.training.losses import limited
+
+# Where no graph tells the classes, the posterior of the h before does, for so much of the time.
+_OLD_H_LEADS = 2 / 3
+# A row that f throws far out is no more than that: what the nets of h would make of such values, step after step, is
+# that a single row outweighs all others. No row that h could tell of gets there: f stands still, and near the origin.
+_FARTHEST = 10.0
+# So many nats a component less likely than under a Gaussian is no row that could teach anything.
+_FAR_OUT = 10
+
+
+def fresh_h(
+    recipe: Recipe, data: TrainingData, rows: Tensor, z_f: Tensor, guess: Tensor | None, seed: int
+) -> ClassConditional:
+    """Return a new h that starts from the z_f ``[N, d]`` of some rows ``[N]``, and what is guessed of all."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        new = build_conditional(recipe.model, data.shape, data.classes)
+    set_limit(new, _FARTHEST)
+    new.initialize(z_f, data.y[rows], None if guess is None else guess[rows])
+    return new
+
+
+@torch.no_grad()
+def log_shares(
+    model: SemiConditionalFlow, latents: Latents, guess: Tensor | None, leads: bool, told: Tensor | None, done: float
+) -> Tensor:
+    """Return how much rows are of each class up to a factor, ``[B, K]``, as logarithms.
+
+    At first that is what a graph guesses of them, while it ``leads``, or what the h before has ``told``; in the end
+    the posterior, with the graph's guess as p(y).
+
+    Args:
+        model: f and the h that learns.
+        latents: of the rows.
+        guess: the logarithm of the graph's, ``[B, K]``, if there is one.
+        leads: whether the guess stands in for the posterior.
+        told: the log-posterior of the h before, ``[B, K]``, where there is no graph.
+        done: how much of the time alone has passed.
+    """
+    if told is not None and done < _OLD_H_LEADS:
+        return told
+    if guess is not None and leads:
+        return guess
+    log_joint = model.log_joint_of_latents(latents)
+    return log_joint if guess is None else log_joint + guess
+
+
+def nll_of_h(model: SemiConditionalFlow, latents: Latents, y: Tensor, of_a_gaussian: float) -> Tensor:
+    """Return −log p(x, y) of rows, ``[B]``; one that f has thrown far out, where h cannot bring it back, counts less.
+
+    ``of_a_gaussian`` is a row's log-density under a Gaussian, in the mean.
+    """
+    far_out = _FAR_OUT * model.dimensions
+    return limited(-model.log_joint_of_latents(latents, y), far_out - of_a_gaussian, far_out)
