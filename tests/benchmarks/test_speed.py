@@ -170,10 +170,16 @@ def test_the_figure_shows_both_costs():
 
 @pytest.mark.skipif(not glow_peer.is_installed(), reason="normflows is an extra")
 @pytest.mark.filterwarnings("ignore")  # normflows calls torch.lu
-def test_the_peer_trains_with_the_widths_of_the_recipe():
-    work = glow_peer.glow_workload("paper-mnist", 2)
+@pytest.mark.parametrize(
+    ("recipe", "expected"), [("paper-mnist", {14: {64}, 7: {64}}), ("mnist", {14: {48}, 7: {128}})]
+)
+def test_the_peer_trains_with_the_widths_of_the_recipe(recipe, expected):
+    work = glow_peer.glow_workload(recipe, 2)
     assert work is not None
-    widths = {shape.in_channels for shape in convolutions_of(work.model, work.infer) if shape.kernel == 1}
-    assert widths == {64}
+    widths: dict[int, set[int]] = {}
+    for shape in convolutions_of(work.model, work.infer):
+        if shape.kernel == 1:
+            widths.setdefault(shape.height, set()).add(shape.in_channels)
+    assert widths == expected
     work.train()
     assert torch.isfinite(work.infer()).all()

@@ -103,7 +103,7 @@ def test_without_a_graph_the_h_before_tells_the_classes_first():
     assert trained._stored is not None
     rows, latents, kept = trained._stored(5)
     torch.testing.assert_close(kept, told[rows])
-    shares = [h_alone.log_shares(trained.model, latents, None, False, kept, done) for done in (0.6, 0.7)]
+    shares = [h_alone.log_shares(trained.model, latents, None, False, kept, done) for done in (0.3, 0.4)]
     assert shares[0] is kept
     torch.testing.assert_close(shares[1], trained.model.log_joint(DATA.x[rows]).detach())
 

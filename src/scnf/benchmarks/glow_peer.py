@@ -21,7 +21,7 @@ def is_installed() -> bool:
 
 
 def glow_workload(recipe_name: str, batch_size: int) -> Workload | None:
-    """Return normflows' Glow with a recipe's steps and hidden width, all channel-wise after the squeezes.
+    """Return normflows' Glow with a recipe's steps and hidden widths, all channel-wise after the squeezes.
 
     Its nets are those of normflows (3×3, 1×1, 3×3 convolutions), without residual blocks: what compares is the share of
     the roofline of each one's own convolutions. None for a recipe that is no multiscale flow.
@@ -34,7 +34,7 @@ def glow_workload(recipe_name: str, batch_size: int) -> Workload | None:
     torch.manual_seed(0)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "torch.lu is deprecated")  # that is normflows' affair
-        model = _glow(_steps_after_each_squeeze(f), f.hidden, tuple(x.shape[1:]))
+        model = _glow(_widths_after_each_squeeze(f), tuple(x.shape[1:]))
     model.log_prob(x, None)  # normflows takes ActNorm's start from the first batch
     optimizer = torch.optim.Adamax(model.parameters(), lr=1e-4)
 
@@ -52,26 +52,27 @@ def glow_workload(recipe_name: str, batch_size: int) -> Workload | None:
     return Workload(model, x, train, infer)
 
 
-def _steps_after_each_squeeze(f: MultiscaleSpec) -> list[int]:
-    steps: list[int] = []
+def _widths_after_each_squeeze(f: MultiscaleSpec) -> list[list[int]]:
+    """Return the width of each step's nets, from the image down."""
+    widths: list[list[int]] = []
     for level in f.levels:
-        if level.squeeze or not steps:
-            steps.append(0)
-        steps[-1] += level.checkerboard + level.channel
-    return steps
+        if level.squeeze or not widths:
+            widths.append([])
+        widths[-1] += [level.hidden or f.hidden] * (level.checkerboard + level.channel)
+    return widths
 
 
-def _glow(steps: list[int], hidden: int, shape: tuple[int, ...]) -> Any:
+def _glow(widths: list[list[int]], shape: tuple[int, ...]) -> Any:
     """Return the multiscale Glow of normflows' own example; its flows are listed from the latents to the data."""
     import normflows as nf  # noqa: PLC0415 (an extra)
 
     channels, height, width = shape
-    levels = len(steps)
+    levels = len(widths)
     bases, merges, flows = [], [], []
-    for i, count in enumerate(reversed(steps)):
+    for i, of_level in enumerate(reversed(widths)):
         depth = levels - i  # squeezes from the data to here
         inside = channels * 2 ** (depth + 1)
-        blocks = [nf.flows.GlowBlock(inside, hidden, split_mode="channel", scale=True) for _ in range(count)]
+        blocks = [nf.flows.GlowBlock(inside, width, split_mode="channel", scale=True) for width in reversed(of_level)]
         flows.append([*blocks, nf.flows.Squeeze()])
         if i:
             merges.append(nf.flows.Merge())

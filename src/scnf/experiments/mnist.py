@@ -13,6 +13,7 @@ SHIPPED_ROW = "h-alone"
 STUDY = Study(
     name="mnist",
     rows=(
+        Row("marginal", "mnist-marginal", _FASTER),
         Row("likelihood", "mnist-joint", _FASTER),
         Row(SHIPPED_ROW, "mnist", _FASTER),
         Row("consistency", "mnist-consistency", _FASTER),

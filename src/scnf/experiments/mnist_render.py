@@ -17,9 +17,10 @@ METRICS = {"error": ("error, %", 2), "bits_per_dim": ("bits/dim", 3), "ece": ("E
 PAPER_ERROR, PAPER_BITS = 1.9, 1.145
 _PAPER = ["mnist", "*the paper's SCNF-GLOW*", f"{PAPER_ERROR} ± 0.3", f"{PAPER_BITS} ± 0.004", "–"]
 # What we want of a run of at most 150 minutes on two cores.
-_BY_LIKELIHOOD = ("h-alone", "likelihood")  # the rows without altered copies, the best first
+_BY_GRAPH = ("h-alone", "likelihood")  # rows without altered copies, but with a graph; the best first
+_AS_IN_THE_PAPER = "marginal"  # the row without either
 AIMS: dict[tuple[str, str], dict[str, float]] = {
-    **{("mnist", name): {"error": PAPER_ERROR, "bits_per_dim": PAPER_BITS} for name in _BY_LIKELIHOOD},
+    **{("mnist", name): {"error": PAPER_ERROR, "bits_per_dim": PAPER_BITS} for name in (_AS_IN_THE_PAPER, *_BY_GRAPH)},
     ("mnist", "consistency"): {"error": 1.0},
     **{("fashion-mnist", row.name): {"error": 20.0} for row in STUDY.rows},
 }
@@ -67,14 +68,22 @@ def _short_rows(summary: dict[str, Any]) -> list[list[str]]:
 def verdict(summary: dict[str, Any]) -> str:
     """Return whether the paper's numbers are reached on MNIST without altered copies, in one line."""
     recorded = {row["name"]: row for row in summary["rows"] if row["data"] == "mnist"}
-    rows = [recorded[name] for name in _BY_LIKELIHOOD if name in recorded]
-    if not rows:
+    found = (
+        [_of_the_paper(recorded[_AS_IN_THE_PAPER], "By the paper's objective")] if _AS_IN_THE_PAPER in recorded else []
+    )
+    by_graph = [recorded[name] for name in _BY_GRAPH if name in recorded][:1]
+    found += [_of_the_paper(row, "With labels spread along a graph") for row in by_graph]
+    if not found:
         return "MNIST without altered copies, as in the paper, is not recorded yet."
-    error, bits = rows[0]["error"]["mean"], rows[0]["bits_per_dim"]["mean"]
+    return "Without altered copies. " + " ".join(found)
+
+
+def _of_the_paper(row: dict[str, Any], how: str) -> str:
+    error, bits = row["error"]["mean"], row["bits_per_dim"]["mean"]
     return (
-        f"**The paper's error is {_reached(round(error, 2) <= PAPER_ERROR)}, its bits/dim are "
-        f"{_reached(round(bits, 3) <= PAPER_BITS)}** without altered copies, with labels spread along a graph: "
-        f"{error:.2f} % at {bits:.3f} bits/dim, in {rows[0]['cpu_seconds'] / 60:.0f} minutes of one core."
+        f"{how} **the paper's error is {_reached(round(error, 2) <= PAPER_ERROR)}, its bits/dim are "
+        f"{_reached(round(bits, 3) <= PAPER_BITS)}**, {error:.2f} % at {bits:.3f} bits/dim in "
+        f"{row['cpu_seconds'] / 60:.0f} minutes of one core."
     )
 
 
@@ -113,16 +122,17 @@ def page(summary: dict[str, Any], figures: list[Path]) -> str:
             "# MNIST and Fashion-MNIST with 100 labels",
             "",
             f"60,000 training images of which {STUDY.labels} labelled, 10,000 test images, one core; mean ± standard",
-            "deviation over the splits. `mnist` and `mnist-joint` learn by likelihood; at the end of `mnist`",
-            "f stands still, and a new h learns alone. `mnist-consistency` is also taught its posterior, of images",
-            "and of altered copies. In all of them labels are spread along a graph of neighbours before training;",
-            "what it says of an image without a label stands in for its posterior in the first part of a run (nine",
-            "tenths of `mnist`, four fifths of `mnist-joint`, half of `mnist-consistency`) and for its p(y) to the",
-            "end. The paper does not have that; the trained model knows nothing of it. Minutes are by the clock,",
-            "two or three runs on two cores at a time.",
+            "deviation over the splits. `mnist-marginal` has the paper's objective alone, equation 1. In the other",
+            "recipes labels are spread along a graph of neighbours before training; what it says of an image without",
+            "a label stands in for its posterior in the first part of a run (nine tenths of `mnist`, four fifths of",
+            "`mnist-joint`, half of `mnist-consistency`) and for its p(y) to the end. The paper does not have that;",
+            "the trained model knows nothing of it. At the end of `mnist-marginal` and `mnist` f stands still, and a",
+            "new h learns alone. `mnist-consistency` is also taught its posterior, of images and of altered copies.",
+            "Minutes are by the clock, two or three runs on two cores at a time; not all had the same machine, so",
+            "steps compare between rows better than minutes do.",
             "Bits/dim are of the exact density of uniformly dequantised pixels, all log-determinants counted. The",
             "curves' test metrics are those of the first 1,000 test images, computed when a run was over, from",
-            "copies of its checkpoint: nothing was chosen by them.",
+            "copies of its checkpoint: no run was stopped or chosen by them.",
             "",
             markdown_table(header, [[*_PAPER, "", "", "", "", "3"], *rows], left=2),
             "",
