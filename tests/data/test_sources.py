@@ -81,6 +81,13 @@ def test_a_named_folder_is_the_only_one_that_is_looked_into(tmp_path):
         load("mnist", data_dir=tmp_path)
 
 
+@pytest.mark.parametrize("ask", [fetch, lambda name, file: load(name, data_dir=file)], ids=["fetch", "load"])
+def test_a_file_in_the_place_of_a_folder_is_told(tmp_path, ask):
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match=f"^{tmp_path}/file is a file; name the folder"):
+        ask("mnist", tmp_path / "file")
+
+
 def test_a_damaged_file_is_named_and_how_to_replace_it(tmp_path, monkeypatch):
     write_files(tmp_path, {**small_files(), TEST_LABELS: b"damaged"})
     told = rf"{TEST_LABELS} has the wrong magic number .*; .*`scnf data fetch mnist --data-dir {tmp_path}`"

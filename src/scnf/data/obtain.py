@@ -11,6 +11,7 @@ def find_or_download(published: Published, data_dir: Path | None, report: Report
     """Return the files of a data set, from ``data_dir`` alone if it is named: nothing is downloaded unasked there."""
     files = find_files(published, data_dir)
     if files is None and data_dir is not None:
+        _check_folder(data_dir)
         raise UserError(
             f"{why_missing(published, data_dir)}; `scnf data fetch {published.name} --data-dir {data_dir}` downloads it"
         )
@@ -24,6 +25,7 @@ def fetch_files(published: Published, data_dir: Path | None, report: Report) -> 
         from scnf.data.download import download  # noqa: PLC0415 (what is here needs no network)
 
         base = download_folder() if data_dir is None else data_dir
+        _check_folder(base)
         folder = base / published.folders[0]
         if (owner := owner_of(published, folder)) is not None:
             raise UserError(
@@ -34,3 +36,8 @@ def fetch_files(published: Published, data_dir: Path | None, report: Report) -> 
         files = find_files(published, base)
         assert files is not None
     return files
+
+
+def _check_folder(base: Path) -> None:
+    if base.exists() and not base.is_dir():
+        raise UserError(f"{base} is a file; name the folder that holds the data, or that is to hold them")

@@ -75,8 +75,8 @@ def owner_of(published: Published, folder: Path) -> str | None:
 
 def why_missing(published: Published, data_dir: Path) -> str:
     """Say why a named folder does not give the files of a data set."""
-    if not data_dir.is_dir():
-        return f"{data_dir} is not a folder" if data_dir.exists() else f"the folder {data_dir} does not exist"
+    if not data_dir.exists():
+        return f"the folder {data_dir} does not exist"
     folders = list(_layouts(published, data_dir))
     for folder in folders:
         if (owner := owner_of(published, folder)) is not None:

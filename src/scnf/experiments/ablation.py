@@ -27,7 +27,6 @@ _OF_LIKELIHOOD: dict[str, dict[str, Any]] = {
 _OF_H_ALONE: dict[str, dict[str, Any]] = {
     "mnist": {},
     "h-alone-together": {"training.h_alone": 0.0},
-    "h-alone-no-graph": {"training.guess": 0.0},
     "h-alone-narrow": {"model.f.levels.1.hidden": None},
     "h-alone-shallow": {"model.h.hidden": [256]},
 }

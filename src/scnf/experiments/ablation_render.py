@@ -24,7 +24,6 @@ TITLES = {
     "heavy-labels": "labelled rows a quarter of batch and objective",
     "mnist": "`mnist` as it is",
     "h-alone-together": "f and h together to the end",
-    "h-alone-no-graph": "no graph: equation 1 from the first step on",
     "h-alone-narrow": "nets of 48 at 7×7, not 128",
     "h-alone-shallow": "one hidden layer in h's nets, not two",
     "mnist-consistency": "`mnist-consistency` as it is",
