@@ -2,6 +2,7 @@
 
 import statistics
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from scnf.benchmarks.workload import images
@@ -12,14 +13,21 @@ from scnf.training import fit
 _WARM_UP = 3
 
 
+class _EnoughError(KeyboardInterrupt):
+    """Ends a fit, as Ctrl-C does."""
+
+
 @dataclass
 class _Stopwatch:
-    """Notes when each step ends."""
+    """Notes when each step ends, and ends the fit after so many."""
 
+    steps: int
     ends: list[float] = field(default_factory=list)
 
     def __call__(self, restart: int, step: int, loss: float, done: float) -> None:
         self.ends.append(time.perf_counter())
+        if len(self.ends) == self.steps:
+            raise _EnoughError
 
     def seconds_a_step(self) -> float:
         """Return the median step after the first few."""
@@ -28,16 +36,12 @@ class _Stopwatch:
 
 def images_per_second(recipe_name: str, batch_size: int, devices: int, steps: int) -> float:
     """Return the speed of a recipe's training on so many processes; one process uses all threads that torch has."""
-    settings = {
-        "training.batch_size": batch_size,
-        "training.steps": steps + _WARM_UP + 1,
-        "training.max_minutes": 1e9,
-        "training.h_alone": 0.0,  # other steps than those that are measured beside these
-    }
-    recipe = load_recipe(recipe_name, settings)
+    # The first of very many steps: so none but the very first is a point of the curve, which looks at more rows.
+    settings = {"training.batch_size": batch_size, "training.steps": 1_000_000, "training.max_minutes": 1e9}
     data = images(rows=4 * batch_size, labelled=batch_size)
-    watch = _Stopwatch()
-    fit(recipe, data, devices=devices, on_step=watch)
+    watch = _Stopwatch(steps + _WARM_UP + 1)
+    with suppress(_EnoughError):
+        fit(load_recipe(recipe_name, settings), data, devices=devices, on_step=watch)
     return batch_size / watch.seconds_a_step()
 
 

@@ -78,7 +78,7 @@ def _peers(record: dict[str, Any]) -> str | None:
         return None
     return (
         f"**Compare {glow_peer.NAME} by its share of the roofline, not by images a second**: it has a recipe's steps "
-        f"and width, but nets of its own, and so does other work. Its MMAC an image: {', '.join(work)}."
+        f"and widths, but nets of its own, and so does other work. Its MMAC an image: {', '.join(work)}."
     )
 
 
@@ -89,8 +89,7 @@ def _devices(record: dict[str, Any]) -> str:
     shares = " and ".join(f"{ratio:.2f} ({name})" for name, ratio in ratios.items())
     return (
         f"**`--devices 2` {verdict} on this machine**: two processes have {shares} of the speed of one process with "
-        f"{record['machine']['threads']} threads, in the median over the turns that their fits take. These fits are "
-        "measured apart from the steps beside the roofline, so their images a second differ from those."
+        f"{record['machine']['threads']} threads, in the median over the turns that their fits take."
     )
 
 

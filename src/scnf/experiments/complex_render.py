@@ -88,9 +88,13 @@ def _told(rows: Mapping[str, dict[str, Any]], alone: str) -> str:
     return (
         f"**By likelihood alone {title} {'ignores' if ignored else 'does not ignore'} the label here**: swapping it "
         f"changes the class of {row['swap_changed']['mean']:.1f} % of the codes, and the true label tells "
-        f"{row['label_nats']['mean']:.2f} of at most {math.log(_CLASSES):.2f} nats. "
+        f"{row['label_nats']['mean']:.2f} of at most {math.log(_CLASSES):.2f} nats{_below(row)}. "
         f"The error is {row['error']['mean']:.1f} %{''.join(cured)}."
     )
+
+
+def _below(row: Mapping[str, Any]) -> str:
+    return " (below 0 it is sure of wrong labels)" if row["label_nats"]["mean"] < 0 else ""
 
 
 def _effect(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
