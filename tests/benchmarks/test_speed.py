@@ -1,5 +1,6 @@
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import torch
@@ -138,11 +139,11 @@ def test_a_recipe_is_measured_on_batches_of_its_own_size(effort, size):
     assert speed._batch_size("paper-mnist", effort) == size
 
 
-@pytest.mark.parametrize(
-    ("recipe", "size", "at_once"), [("paper-mnist", 256, 64), ("paper-mnist", 4, 4), ("mnist", 64, 64)]
-)
-def test_parts_of_a_batch_go_through_the_model_at_once(recipe, size, at_once):
-    assert images_at_once(recipe, size) == at_once
+@pytest.mark.parametrize(("part_size", "size", "at_once"), [(None, 256, 256), (64, 256, 64), (64, 4, 4)])
+def test_parts_of_a_batch_go_through_the_model_at_once(tiny, part_size, size, at_once):
+    if part_size is not None:
+        Path(tiny).write_text(f"{TINY}[training]\npart_size = {part_size}\n", encoding="utf-8")
+    assert images_at_once(tiny, size) == at_once
 
 
 def test_the_share_of_the_roofline_is_that_of_a_whole_batch(tiny, monkeypatch):

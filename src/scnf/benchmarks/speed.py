@@ -45,7 +45,7 @@ class Effort:
 
 FULL = Effort(
     batch_size=None,
-    blocks=9,
+    blocks=5,
     block_seconds=3.0,
     class_counts=(1, 10, 100, 1000),
     labels_batch_size=16,

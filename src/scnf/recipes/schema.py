@@ -193,8 +193,7 @@ class TrainingSpec(_Strict):
     steps: PositiveInt = 1000  # of one restart, unless time or a plateau ends it
     batch_size: Annotated[int, Field(ge=2)] = 256  # one labelled and one hidden row at least
     # Rows that go through the model at once; the gradients of a batch's parts add up, so the steps are the same up to
-    # rounding. Large batches want less memory so, and large nets on images less time; maps of a large h, whose
-    # determinants every part computes, want more. All at once if unset.
+    # rounding. A large batch wants less memory so, and a little more time. All at once if unset.
     part_size: Annotated[int, Field(ge=2)] | None = None  # of 1, not all processes would have as many parts
     labelled_share: Share | None = None  # of each batch; their share of the training rows if unset
     labelled_weight: Share | None = None  # in the objective; their share of the rows (equation 1) if unset
