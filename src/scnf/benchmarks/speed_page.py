@@ -77,8 +77,8 @@ def _peers(record: dict[str, Any]) -> str | None:
     if not work:
         return None
     return (
-        f"**Compare {glow_peer.NAME} by its share of the roofline, not by images a second**: it has a recipe's steps "
-        f"and widths, but nets of its own, and so does other work. Its MMAC an image: {', '.join(work)}."
+        f"**Compare {glow_peer.NAME} by its share of the roofline, not by images a second**: it has a recipe's steps, "
+        f"but nets of its own, and so does other work. Its MMAC an image: {', '.join(work)}."
     )
 
 
