@@ -6,7 +6,6 @@ the net of every row under every context, ``[K · B, ...]``, and x goes through 
 The last layer starts at zero, so a fresh coupling layer is the identity.
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
@@ -17,6 +16,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from scnf.bijections.base import in_blocks, over_blocks, repeat_rows
+
+NO_LIMIT = torch.finfo(torch.float32).max  # not infinite: whoever looks for ruined weights finds none here
 
 
 def _zero_start(layer: nn.Linear | nn.Conv2d) -> None:
@@ -82,7 +83,7 @@ class MLP(Net):
         self.has_limit = context_features > 0
         if self.has_limit:
             # Kept with the weights, which are worth nothing without the limit that they were trained with.
-            self.register_buffer("limit", torch.tensor(math.inf))
+            self.register_buffer("limit", torch.tensor(NO_LIMIT))
         sizes = [in_features, *hidden]
         pairs = list(pairwise(sizes))
         self.hidden = nn.ModuleList(nn.Linear(a, b) for a, b in pairs)
@@ -101,7 +102,7 @@ class MLP(Net):
 
     def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *more: Any) -> None:
         if self.has_limit:
-            state_dict.setdefault(f"{prefix}limit", torch.tensor(math.inf))  # in files from before there were limits
+            state_dict.setdefault(f"{prefix}limit", torch.tensor(NO_LIMIT))  # in files from before there were limits
         super()._load_from_state_dict(state_dict, prefix, *more)
 
 

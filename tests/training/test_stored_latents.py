@@ -1,13 +1,11 @@
 """The part of a run in which h learns alone."""
 
-import math
-
 import pytest
 import torch
 from lightning_fabric import Fabric
 
 from scnf.model import Latents
-from scnf.nets import MLP
+from scnf.nets import MLP, NO_LIMIT
 from scnf.training import TrainingData, h_alone
 from scnf.training import trial as trial_module
 from scnf.training.batch_part import BatchPart
@@ -123,7 +121,7 @@ def test_nets_of_an_h_that_is_alone_see_nothing_beyond_a_limit_and_all_others_se
         return {float(net.limit) for net in trained.model.modules() if isinstance(net, MLP) and net.has_limit}
 
     trained.take_step()
-    assert limits() == {math.inf}
+    assert limits() == {NO_LIMIT}
     trained.run()
     assert limits() == {10.0}
 

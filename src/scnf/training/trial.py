@@ -244,7 +244,7 @@ class Trial:
     def _enter(self, phase: Phase) -> None:
         """Go on in a phase; h alone begins with f's averaged weights, and is a new one.
 
-        An h that had to follow f all the time ends in a bad place, and does not leave it.
+        An h that had to follow f ends in a bad place, and does not leave it; without a graph it tells classes first.
         """
         is_new, self.phase = phase.kind != self.phase.kind, phase
         if phase.kind == "h alone" and self._stored is None:
@@ -252,7 +252,7 @@ class Trial:
                 self.phase_began = self.step
                 self.average.take_over()
                 if self.batches.counts["hidden"] and self._guess_of_all() is None:
-                    self._old_h = deepcopy(self.model.conditional)  # a new one alone could not tell the classes
+                    self._old_h = deepcopy(self.model.conditional).eval()
             self._stored = StoredLatents(self.model, self.batches, self.fabric.device, self._old_h)
             if is_new:
                 self._begin_with_new_h(self._stored)
@@ -379,7 +379,7 @@ class Trial:
         """Go on from what ``state`` returned."""
         self.model.load_state_dict(tensors_under("model.", tensors))
         if old_h := tensors_under("old_h.", tensors):
-            self._old_h = deepcopy(self.model.conditional)
+            self._old_h = deepcopy(self.model.conditional).eval()
             self._old_h.load_state_dict(old_h)
         for i, average in enumerate(self.average.average):
             average.copy_(tensors[f"average.{i}"])
