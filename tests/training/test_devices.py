@@ -68,8 +68,9 @@ def test_two_processes_take_the_steps_of_one(one):
         # Noise, or h would begin where gradients are zero up to rounding, and Adam goes by their signs at first.
         (None, None, {"h_alone": 0.6, "guess": 0.6, "noise": 0.1}),
         (None, None, {"h_alone": 0.6, "noise": 0.1}),
+        (None, None, {"h_alone": 0.5, "noise": 0.1, "rounds": 2}),
     ],
-    ids=["adjoint-gaussian", "em-adamax", "h-alone", "h-alone-without-a-graph"],
+    ids=["adjoint-gaussian", "em-adamax", "h-alone", "h-alone-without-a-graph", "rounds"],
 )
 def test_other_recipes_do_so_as_well(f, h, training):
     recipe = small_recipe(f, h, steps=5, **training)

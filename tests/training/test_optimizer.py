@@ -5,7 +5,7 @@ from scnf.bijections import ContextAffine
 from scnf.recipes.build import build_model
 from scnf.training import fit
 from scnf.training.muon import Muon
-from scnf.training.optimizer import let_h_learn_alone, make_optimizer, set_rate
+from scnf.training.optimizer import let_h_learn, make_optimizer, set_rate
 from tests.helpers import blobs, same_weights, small_recipe
 
 
@@ -43,7 +43,7 @@ def test_an_h_alone_begins_with_nothing_kept_and_its_nets_move_as_those_of_f():
     optimizer = make_optimizer(model, spec)
     model.log_joint(torch.randn(5, 2)).sum().backward()
     optimizer.step()
-    let_h_learn_alone(optimizer, spec)
+    let_h_learn(optimizer, spec, alone=True)
     set_rate(optimizer, spec.learning_rate / spec.h_rate)
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     assert {names[id(p)].split(".")[0] for p in optimizer.state} == {"flow"}
@@ -52,6 +52,11 @@ def test_an_h_alone_begins_with_nothing_kept_and_its_nets_move_as_those_of_f():
             of_net = ".net." in name and name.endswith(".weight")
             expected = (True, 0.05, 0.2) if of_net else (False, spec.learning_rate, 0.0)
             assert (group["orthogonal"], group["lr"], group["weight_decay"]) == pytest.approx(expected)
+    let_h_learn(optimizer, spec, alone=False)
+    for group, as_made in zip(optimizer.param_groups, make_optimizer(model, spec).param_groups, strict=True):
+        assert {key: group[key] for key in ("orthogonal", "multiple", "weight_decay")} == pytest.approx(
+            {key: as_made[key] for key in ("orthogonal", "multiple", "weight_decay")}
+        )
 
 
 def test_the_recipe_names_the_optimizer():

@@ -215,6 +215,29 @@ def test_f_and_h_learn_together_and_then_h_alone(h_alone, progress, expected):
     assert phase_of(TrainingSpec(h_alone=h_alone), progress) == Phase(*expected)
 
 
+@pytest.mark.parametrize(
+    ("progress", "expected"),
+    [
+        (0.0, ("together", 0.0, 0)),
+        (0.15, ("together", 0.5, 0)),
+        (0.4, ("h alone", 0.5, 0)),
+        (0.5, ("together", 0.0, 1)),
+        (0.9, ("h alone", 0.5, 1)),
+        (1.0, ("h alone", 1.0, 1)),
+    ],
+)
+def test_rounds_are_as_long_as_each_other(progress, expected):
+    phase = phase_of(TrainingSpec(h_alone=0.4, rounds=2), progress)
+    assert (phase.kind, phase.round) == (expected[0], expected[2])
+    assert phase.done == pytest.approx(expected[1])
+
+
+@pytest.mark.parametrize("keys", [{"rounds": 2}, {"rounds": 2, "h_alone": 0.5, "guess": 0.1}, {"rounds": 0}])
+def test_rounds_without_an_h_to_go_by_are_refused(keys):
+    with pytest.raises(ValueError, match="rounds"):
+        TrainingSpec(**keys)
+
+
 def test_where_h_learns_alone_the_rate_falls_twice():
     spec = TrainingSpec(learning_rate=1.0, h_rate=2.0, h_alone=0.25, warmup_steps=0, decay="linear")
     of_both = [learning_rate(spec, 9, phase_of(spec, progress)) for progress in (0.0, 0.375, 0.749999)]

@@ -11,6 +11,7 @@ from scnf.training import trial as trial_module
 from scnf.training.batch_part import BatchPart
 from scnf.training.losses import marginal_nll
 from scnf.training.schedule import Phase
+from scnf.training.stored_latents import StoredLatents
 from scnf.training.trial import Trial
 from tests.helpers import blobs, randomize, small_recipe
 
@@ -101,7 +102,7 @@ def test_without_a_graph_the_h_before_tells_the_classes_first():
     assert trained._stored is not None
     rows, latents, kept = trained._stored(5)
     torch.testing.assert_close(kept, told[rows])
-    shares = [h_alone.log_shares(trained.model, latents, None, False, kept, done) for done in (0.3, 0.4)]
+    shares = [h_alone.log_shares(trained.model, latents, None, False, kept, done) for done in (0.16, 0.17)]
     assert shares[0] is kept
     torch.testing.assert_close(shares[1], trained.model.log_joint(DATA.x[rows]).detach())
 
@@ -164,6 +165,72 @@ def test_a_row_that_is_far_out_does_not_lead_all_others(monkeypatch):
     assert with_one_far_out < 3 * usual
     assert gradient(z_f).norm() > 1e6 * usual
     torch.testing.assert_close(gradient(latents.z_f).norm(), usual)  # the others count as they did
+
+
+def test_the_posterior_of_all_rows_does_not_depend_on_what_was_stored_before():
+    """As in a run that was stopped and resumed, which has nothing stored at first."""
+    x = torch.randint(0, 4, (1200, 1, 4, 4), dtype=torch.uint8)
+    f = {"kind": "multiscale", "levels": [{"channel": 1, "keep": 2}], "hidden": 4}
+    drawn = trial(TrainingData(x, torch.arange(1200) % 3, 3, levels=4), f=f, h_alone=0.5)
+    randomize(drawn.model)
+    stored = StoredLatents(drawn.model, drawn.batches, torch.device("cpu"))
+    posterior = stored.posterior()
+    for rows, latents, _ in list(stored._stored.values()):
+        expected = drawn.model.log_joint_of_latents(latents).detach().softmax(1)
+        torch.testing.assert_close(posterior[rows], expected)
+    assert sum(len(rows) for rows, *_ in stored._stored.values()) == 1024  # the others were looked at, too
+    torch.testing.assert_close(posterior.sum(1), torch.ones(1200))
+    for step in range(6):  # three draws of noise
+        stored(step)
+    torch.testing.assert_close(stored.posterior(), posterior)
+
+
+def test_in_a_second_round_f_goes_on_by_what_the_h_that_was_alone_says():
+    trained = trial(steps=16, h_alone=0.5, rounds=2, ema=0.9, labelled_weight=0.5)
+    for _ in range(8):
+        trained.take_step()
+    with trained.average.applied():
+        said, f = trained.model.log_posterior(DATA.x).detach().exp(), weights(trained.model.flow)
+        h = weights(trained.model.conditional)
+    trained._enter(Phase("together", 0.0, 1))
+    torch.testing.assert_close(trained._said, said)
+    assert torch.equal(weights(trained.model.flow), f)
+    assert torch.equal(weights(trained.model.conditional), h)
+    *_, row_weights = trained.batches(8)
+    torch.testing.assert_close(row_weights, torch.full((16,), 1 / 16), atol=0.07, rtol=0)
+    assert trained.batches.labelled_weight(0.6) == pytest.approx(12 / 80)
+    trained.take_step()
+    assert not torch.equal(weights(trained.model.flow), f)
+    trained.run()
+    assert trained._said is None
+    assert trained.phase[::2] == ("h alone", 1)
+
+
+def test_what_was_said_stands_in_for_the_posterior(monkeypatch):
+    """The gradient is that of the expected joint likelihood under it, whatever the model says by now."""
+    trained = trial(steps=16, h_alone=0.5, rounds=2)
+    trained._enter(Phase("together", 0.0, 1))
+    trained._said = torch.rand(80, 3, generator=torch.Generator().manual_seed(0)).softmax(1)
+    batch = trained.batches(0, 0.6)
+    loss, _ = trained._loss(0.6, batch, None, BatchPart(0, 1))
+    x, y, row_weights = batch
+    shares = trained._said[trained.batches.rows(0)]
+    shares = torch.where(y[:, None] >= 0, torch.nn.functional.one_hot(y.clamp(min=0), 3).float(), shares)
+    expected = -(row_weights[:, None] * shares * trained.model.log_joint(x)).sum()
+    torch.testing.assert_close(loss, expected)
+
+
+@pytest.mark.parametrize("kind", ["together", "h alone"])
+@pytest.mark.parametrize("first", [0, 9], ids=["at-once", "from-h-alone"])
+def test_a_run_may_leap_over_parts(first, kind, monkeypatch):
+    """As one does whose time is nearly over."""
+    trained = trial(steps=16, h_alone=0.5, rounds=2)
+    monkeypatch.setattr(trial_module, "phase_of", lambda spec, progress: Phase("h alone", 0.1, 0))
+    for _ in range(first):
+        trained.take_step()
+    monkeypatch.setattr(trial_module, "phase_of", lambda spec, progress: Phase(kind, 0.1, 1))
+    trained.take_step()
+    assert (trained._said is None, trained._stored is None) == (kind == "h alone", kind == "together")
 
 
 def test_a_class_is_drawn_by_its_share():

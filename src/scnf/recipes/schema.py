@@ -212,6 +212,9 @@ class TrainingSpec(_Strict):
     # The last part of the run, in which f stands still and a new h learns alone from stored latents, by likelihood: of
     # classes that a graph has guessed (`guess`) or else the h before, and in the end of its own posterior's.
     h_alone: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    # How often both parts come, f and h together and h alone, each time as long. From the second time on, what the h
+    # that was alone says of a row without label stands in for its posterior while f goes on, and all rows count alike
+    rounds: PositiveInt = 1
     warmup_steps: Annotated[int, Field(ge=0)] = 50  # in which the rate grows from 0
     decay_start: Annotated[float, Field(ge=0, lt=1)] = 0.0  # at which part of the run the rate begins to fall
     decay: Literal["cosine", "linear"] = "cosine"  # how the rate falls to 0
@@ -235,6 +238,12 @@ class TrainingSpec(_Strict):
     def _patience_has_rows(self) -> "TrainingSpec":
         if self.patience is not None and not self.holdout:
             raise ValueError("patience watches rows that are kept aside: holdout must be above 0")
+        return self
+
+    @model_validator(mode="after")
+    def _rounds_have_an_h_to_go_by(self) -> "TrainingSpec":
+        if self.rounds > 1 and (not self.h_alone or self.guess):
+            raise ValueError("rounds above 1 go by an h that was alone: h_alone must be above 0, and guess 0")
         return self
 
 

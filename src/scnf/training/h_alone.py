@@ -12,7 +12,7 @@ from scnf.training.data import TrainingData
 from scnf.training.losses import limited
 
 # Where no graph tells the classes, the posterior of the h before does, for so much of the time.
-_OLD_H_LEADS = 1 / 3
+_OLD_H_LEADS = 1 / 6
 # A row that f throws far out is no more than that: what the nets of h would make of such values, step after step, is
 # that a single row outweighs all others. No row that h could tell of gets there: 9 was the most in a trained model.
 _FARTHEST = 10.0

@@ -64,19 +64,21 @@ def parameter_groups(model: SemiConditionalFlow, spec: TrainingSpec) -> list[dic
     return [group for group in groups if group["params"]]
 
 
-def let_h_learn_alone(optimizer: torch.optim.Optimizer, spec: TrainingSpec) -> None:
-    """Forget what was kept of the h before, and move the nets of the new one as the recipe moves those of f.
+def let_h_learn(optimizer: torch.optim.Optimizer, spec: TrainingSpec, alone: bool) -> None:
+    """Forget what was kept of h; move its nets as the recipe moves those of f where it is ``alone``.
 
-    Beside an f that moves h stays Adam's: there Muon was not tried, and would make a step a good deal longer.
+    Beside an f that moves h is Adam's: there Muon was not tried, and would make a step a good deal longer.
     """
+    by_muon = alone and spec.optimizer == "muon"
     for group in optimizer.param_groups:
         if group["in_h"]:
             for parameter in group["params"]:
                 optimizer.state.pop(parameter, None)
-        if group["in_h"] and group["is_weight"] and spec.optimizer == "muon":
+        if group["in_h"] and group["is_weight"]:
             # Alone, h has no multiple of the rate.
-            group["orthogonal"], group["multiple"] = True, spec.h_rate * spec.muon_rate / spec.learning_rate
-            group["weight_decay"] = _DECAY_ALONE * spec.weight_decay
+            group["orthogonal"] = by_muon
+            group["multiple"] = spec.h_rate * (spec.muon_rate / spec.learning_rate if by_muon else 1)
+            group["weight_decay"] = spec.weight_decay * (_DECAY_ALONE if by_muon else 1)
 
 
 def state_by_name(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:

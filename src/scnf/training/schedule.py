@@ -74,18 +74,20 @@ class Pace:
 
 
 class Phase(NamedTuple):
-    """Which part of the schedule a run is in, and how much of that is done."""
+    """Which part of the schedule a run is in, how much of that is done, and how often all parts came before."""
 
     kind: Literal["together", "h alone"]
     done: float
+    round: int = 0
 
 
 def phase_of(spec: TrainingSpec, progress: float) -> Phase:
     """Return the phase of a run of which so much, from 0 to 1, is done."""
-    alone = 1 - spec.h_alone
-    if progress < alone or not spec.h_alone:
-        return Phase("together", progress / alone)
-    return Phase("h alone", (progress - alone) / spec.h_alone)
+    number = min(int(progress * spec.rounds), spec.rounds - 1)
+    of_the_round, alone = progress * spec.rounds - number, 1 - spec.h_alone
+    if of_the_round < alone or not spec.h_alone:
+        return Phase("together", of_the_round / alone, number)
+    return Phase("h alone", (of_the_round - alone) / spec.h_alone, number)
 
 
 def learning_rate(spec: TrainingSpec, step: int, phase: Phase) -> float:

@@ -48,10 +48,32 @@ class StoredLatents:
         """Return the rows of a step."""
         groups = len(self.batches.x) // self.size
         epoch, place = divmod(step, groups)
-        key = epoch % _DRAWS, int(self._order(groups, epoch, 4)[place])
+        return self._group(epoch % _DRAWS, int(self._order(groups, epoch, 4)[place]))
+
+    def _group(self, draw: int, group: int) -> StoredRows:
+        key = draw, group
         if key not in self._stored:
-            self._stored[key] = self._encode(*key)
+            rows = self._order(len(self.batches.x), draw, 5)[group * self.size : (group + 1) * self.size]
+            self._stored[key] = self._encode(rows, seeded(self.batches.seed, *key, 7))
         return self._stored[key]
+
+    @torch.no_grad()
+    def posterior(self) -> Tensor:
+        """Return p(y | x) of all rows, ``[N, K]``, with the first draw of noise."""
+        posterior = torch.full((len(self.batches.x), self.model.classes), torch.nan)
+        for group in range(len(self.batches.x) // self.size):
+            self._tell(self._group(0, group), posterior)
+        # Fewer rows than a group's are left over.
+        if len(others := posterior[:, 0].isnan().nonzero()[:, 0]):
+            self._tell(self._encode(others, seeded(self.batches.seed, 11)), posterior)
+        return posterior
+
+    def _tell(self, stored: StoredRows, posterior: Tensor) -> None:
+        latents = Latents(*(part.to(self.device) for part in stored.latents))
+        self.model.eval()
+        told = self.model.log_joint_of_latents(latents).softmax(1)
+        self.model.train()
+        posterior[stored.rows] = told.nan_to_num(1 / self.model.classes).cpu()
 
     def first(self, count: int, step: int) -> tuple[Tensor, Tensor]:
         """Return about so many rows of the steps from one on, ``[N]``, and their z_f, ``[N, d]``."""
@@ -59,10 +81,8 @@ class StoredLatents:
         return torch.cat([each.rows for each in stored]), torch.cat([each.latents.z_f for each in stored])
 
     @torch.no_grad()
-    def _encode(self, draw: int, group: int) -> StoredRows:
-        start = group * self.size
-        rows = self._order(len(self.batches.x), draw, 5)[start : start + self.size]
-        values = self.batches.values(self.batches.x[rows], seeded(self.batches.seed, draw, group, 7))
+    def _encode(self, rows: Tensor, noise: torch.Generator) -> StoredRows:
+        values = self.batches.values(self.batches.x[rows], noise)
         self.model.eval()
         latents = self.model.only_shared(self.model.encode(values.to(self.device)))
         self.model.train()

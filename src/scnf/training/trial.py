@@ -32,7 +32,7 @@ from scnf.training.held_out import HeldOut
 from scnf.training.losses import drawn_classes
 from scnf.training.mean_objective import mean_objective
 from scnf.training.objective import consistency_objective, training_objective, wrongly_told
-from scnf.training.optimizer import let_h_learn_alone, load_state_by_name, make_optimizer, set_rate, state_by_name
+from scnf.training.optimizer import let_h_learn, load_state_by_name, make_optimizer, set_rate, state_by_name
 from scnf.training.record import Record
 from scnf.training.schedule import Pace, Phase, Turn, clutter_level, consistency_weight, learning_rate, phase_of
 from scnf.training.stored_latents import StoredLatents
@@ -107,6 +107,7 @@ class Trial:
         self.phase_began = 0  # at which step
         self._old_h: ClassConditional | None = None
         self._stored: StoredLatents | None = None
+        self._said: Tensor | None = None  # of all rows by the h that was alone, while f goes on, [N, K]
 
     @property
     def progress(self) -> float:
@@ -208,7 +209,8 @@ class Trial:
     ) -> _Told:
         """Return a part of the loss of a batch, and which of its labelled rows are told wrongly."""
         x, y, weights = self.fabric.to_device(tuple(map(part.of, batch)))
-        rows, labelled, only_guess = len(batch[1]), self.batches.counts["labelled"], progress < self.spec.guess
+        rows, labelled = len(batch[1]), self.batches.counts["labelled"]
+        only_guess = progress < self.spec.guess or self._said is not None
         guess = self._log_guess(self.batches.rows(self.step), part)
         clutter = self._of_a_gaussian + clutter_level(self.spec, progress)
         if copies is None:
@@ -242,26 +244,43 @@ class Trial:
         return rows * (self.data.classes - 1) >= _PAIRS_WORTH_A_PASS and not self.spec.clf_weight
 
     def _enter(self, phase: Phase) -> None:
-        """Go on in a phase; h alone begins with f's averaged weights, and is a new one.
+        """Go on in a phase; a new one begins with the averaged weights, and h alone is a new one.
 
         An h that had to follow f ends in a bad place, and does not leave it; without a graph it tells classes first.
         """
-        is_new, self.phase = phase.kind != self.phase.kind, phase
-        if phase.kind == "h alone" and self._stored is None:
-            if is_new:
-                self.phase_began = self.step
-                self.average.take_over()
-                if self.batches.counts["hidden"] and self._guess_of_all() is None:
-                    self._old_h = deepcopy(self.model.conditional).eval()
-            self._stored = StoredLatents(self.model, self.batches, self.fabric.device, self._old_h)
-            if is_new:
-                self._begin_with_new_h(self._stored)
+        is_new, self.phase = (phase.kind, phase.round) != (self.phase.kind, self.phase.round), phase
+        if is_new:
+            self.phase_began = self.step
+            self.average.take_over()
+        if phase.kind == "together" and is_new:
+            self._let_f_go_on()
+        elif phase.kind == "h alone" and (is_new or self._stored is None):
+            self._let_h_be_alone(is_new)
 
-    def _begin_with_new_h(self, stored: StoredLatents) -> None:
-        new = fresh_h(self.recipe, self.data, *stored.first(_FIRST_ROWS, self.step), self._guess_of_all(), self.seed)
-        self.model.conditional.load_state_dict(new.state_dict())
-        self.average.begin_anew()
-        let_h_learn_alone(self.optimizer, self.spec)
+    def _let_f_go_on(self) -> None:
+        """What the h that was alone says of all rows is known now, and stands in for their posterior."""
+        self._said = (self._stored or StoredLatents(self.model, self.batches, self.fabric.device)).posterior()
+        self._stored = self._old_h = None
+        self._weigh_all_rows_alike()
+        let_h_learn(self.optimizer, self.spec, alone=False)
+
+    def _weigh_all_rows_alike(self) -> None:
+        """Let rows with a label lead no longer: more than them tells the classes."""
+        spec = self.spec.model_copy(update={"labelled_share": None, "labelled_weight": None})
+        self.batches = Batches(self.data.x, self.data.y, spec, self.seed, self.data.levels)
+
+    def _let_h_be_alone(self, is_new: bool) -> None:
+        if is_new and self.batches.counts["hidden"] and self._guess_of_all() is None:
+            self._old_h = deepcopy(self.model.conditional).eval()
+        self._said = None
+        self._stored = StoredLatents(self.model, self.batches, self.fabric.device, self._old_h)
+        if is_new:
+            new = fresh_h(
+                self.recipe, self.data, *self._stored.first(_FIRST_ROWS, self.step), self._guess_of_all(), self.seed
+            )
+            self.model.conditional.load_state_dict(new.state_dict())
+            self.average.begin_anew()
+            let_h_learn(self.optimizer, self.spec, alone=True)
 
     def _loss_of_h(self, progress: float, stored: StoredLatents) -> _Told:
         """Return this process's part of equation 1 for stored latents, and that no labelled row is looked at.
@@ -285,8 +304,8 @@ class Trial:
         return drawn_classes(log_shares, y, self.fabric.to_device(part.of(uniform)))
 
     def _log_guess(self, rows: Tensor, part: BatchPart) -> Tensor | None:
-        """Return the log of what the graph guesses of a part of the rows, if the recipe wants that."""
-        guess = self._guess_of_all()
+        """Return the log of what the graph guesses, or the h that was alone, of a part of the rows; else None."""
+        guess = self._guess_of_all() if self._said is None else self._said
         return None if guess is None else self.fabric.to_device(guess[part.of(rows)].clamp(min=_LEAST_GUESS).log())
 
     def _guess_of_all(self) -> Tensor | None:
@@ -355,6 +374,8 @@ class Trial:
         tensors |= state_by_name(self.optimizer, self.model)
         if self._old_h is not None:
             tensors |= {f"old_h.{name}": value for name, value in self._old_h.state_dict().items()}
+        if self._said is not None:
+            tensors["said"] = self._said
         held_out = {} if self.held_out is None else self.held_out.values()
         if self.held_out is not None:
             tensors |= {f"held_out.{i}": value for i, value in enumerate(self.held_out.weights)}
@@ -384,9 +405,11 @@ class Trial:
         for i, average in enumerate(self.average.average):
             average.copy_(tensors[f"average.{i}"])
             self._good[i].copy_(average)
+        self._said = tensors.get("said")
         self.phase, self.phase_began = Phase(*values["phase"]), values["phase_began"]
-        if self.phase.kind == "h alone":
-            let_h_learn_alone(self.optimizer, self.spec)
+        let_h_learn(self.optimizer, self.spec, alone=self.phase.kind == "h alone")
+        if self.phase.round:
+            self._weigh_all_rows_alike()
         load_state_by_name(self.optimizer, self.model, tensors)
         self.step = values["step"]
         self.history = [Record(**record) for record in values["history"]]
