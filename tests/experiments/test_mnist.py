@@ -59,9 +59,9 @@ def row(data: str, name: str, error: float, bits: float) -> dict[str, Any]:
         ([row("fashion-mnist", "likelihood", 1.0, 1.0)], "is not recorded yet"),
         ([row("mnist", "likelihood", 1.904, 1.1454)], "error is reached, its bits/dim are reached"),
         ([row("mnist", "likelihood", 1.91, 1.0)], "error is not reached, its bits/dim are reached"),
-        ([row("mnist", "likelihood", 3.0, 2.0), row("mnist", "h-alone", 1.8, 1.2)], "1.80 % at 1.200 bits/dim"),
+        ([row("mnist", "likelihood", 3.0, 2.0), row("mnist", "graph", 1.8, 1.2)], "1.80 % at 1.200 bits/dim"),
         (
-            [row("mnist", "marginal", 1.8, 1.2), row("mnist", "h-alone", 1.4, 1.1)],
+            [row("mnist", "marginal", 1.8, 1.2), row("mnist", "graph", 1.4, 1.1)],
             "By the paper's objective **the paper's error is reached, its bits/dim are not reached**, 1.80 % at 1.200 "
             "bits/dim in 15 minutes of one core. With labels spread along a graph **the paper's error is reached",
         ),
@@ -108,3 +108,9 @@ def test_data_sets_may_have_times_of_their_own(tmp_path, study, small_images):
     assert [(row["data"], row["limit"], row["splits"]) for row in rows] == [
         ("mnist", 0.01, 1), ("fashion-mnist", 0.005, 2),
     ]  # fmt: skip
+    # A record of another recipe does not hide them, whatever time it had.
+    path = first_of_mnist.record_path
+    other = json.loads(path.read_text(encoding="utf-8"))
+    other["recipe"]["training"] |= {"clip": 3.0, "max_minutes": 9.0}
+    path.with_stem("mnist-7").write_text(json.dumps(other), encoding="utf-8")
+    assert run(replace(options, minutes=None, render_only=True), study)["rows"] == rows

@@ -222,7 +222,7 @@ def test_consistency_and_what_keeps_it_steady_is_all_that_its_recipe_adds():
     assert with_it.model == without.model
 
 
-def test_in_the_recipe_mnist_the_graph_leads_until_h_has_learned_alone_for_a_while():
-    training = load_recipe("mnist").training
+def test_in_the_recipe_mnist_graph_it_leads_until_h_has_learned_alone_for_a_while():
+    training = load_recipe("mnist-graph").training
     assert 1 - training.h_alone < training.guess < 1
     assert load_recipe("mnist-joint").training.h_alone == 0

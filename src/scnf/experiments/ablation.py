@@ -24,11 +24,17 @@ _OF_LIKELIHOOD: dict[str, dict[str, Any]] = {
     "larger-z-f": {"model.f.levels.1.keep": 4},
     "heavy-labels": {"training.labelled_weight": 0.25, "training.labelled_share": 0.25},
 }
-_OF_H_ALONE: dict[str, dict[str, Any]] = {
+_OF_THE_PAPER: dict[str, dict[str, Any]] = {
     "mnist": {},
-    "h-alone-together": {"training.h_alone": 0.0},
-    "h-alone-narrow": {"model.f.levels.1.hidden": None},
-    "h-alone-shallow": {"model.h.hidden": [256]},
+    "one-round": {"training.rounds": 1},
+    "together": {"training.rounds": 1, "training.h_alone": 0.0},
+    "light-labels": {"training.labelled_share": 0.125, "training.labelled_weight": 0.02},
+}
+_OF_GRAPH: dict[str, dict[str, Any]] = {
+    "mnist-graph": {},
+    "graph-together": {"training.h_alone": 0.0},
+    "graph-narrow": {"model.f.levels.1.hidden": None},
+    "graph-shallow": {"model.h.hidden": [256]},
 }
 _OF_CONSISTENCY: dict[str, dict[str, Any]] = {
     "mnist-consistency": {},
@@ -45,7 +51,12 @@ _OF_CONSISTENCY: dict[str, dict[str, Any]] = {
     "consistency-cold": {"training.consistency.temperature": 4.0},
 }
 # Each recipe as it is, under its name, and without an ingredient in turn.
-WITHOUT = {"mnist-joint": _OF_LIKELIHOOD, "mnist": _OF_H_ALONE, "mnist-consistency": _OF_CONSISTENCY}
+WITHOUT = {
+    "mnist": _OF_THE_PAPER,
+    "mnist-joint": _OF_LIKELIHOOD,
+    "mnist-graph": _OF_GRAPH,
+    "mnist-consistency": _OF_CONSISTENCY,
+}
 
 
 def rows(of: str, recipe: str) -> tuple[Row, ...]:
@@ -54,6 +65,6 @@ def rows(of: str, recipe: str) -> tuple[Row, ...]:
 
 
 _ROWS = tuple(row for recipe in WITHOUT for row in rows(recipe, recipe))
-STUDY = Study(name="ablation", rows=_ROWS, data=("mnist",), labels=100, splits=1, minutes=5.0)
+STUDY = Study(name="ablation", rows=_ROWS, data=("mnist",), labels=100, splits=1, minutes=5.0, one_time=False)
 _EXPERIMENT = StudyExperiment(STUDY, "scnf.experiments.ablation_render")
 plan, run, rendered = _EXPERIMENT.plan, _EXPERIMENT.run, _EXPERIMENT.rendered

@@ -7,15 +7,15 @@ from scnf.training.compiling import can_compile
 
 # A fit of this length gains more by machine code than the making of it takes.
 _FASTER = {"training.compile": can_compile(), "training.products": "bf16" if has_bf16_units() else "full"}
-# The best by likelihood alone: its models come with the package, and other experiments look at them.
-SHIPPED_ROW = "h-alone"
+# By the objective of the paper alone: other experiments look at its models.
+SHIPPED_ROW = "marginal"
 
 STUDY = Study(
     name="mnist",
     rows=(
-        Row("marginal", "mnist-marginal", _FASTER),
-        Row("likelihood", "mnist-joint", _FASTER),
         Row(SHIPPED_ROW, "mnist", _FASTER),
+        Row("likelihood", "mnist-joint", _FASTER),
+        Row("graph", "mnist-graph", _FASTER),
         Row("consistency", "mnist-consistency", _FASTER),
     ),
     data=("mnist", "fashion-mnist"),

@@ -121,7 +121,7 @@ def run_study(study: Study, options: Options, render: Render) -> dict[str, Any]:
     console = Console(stderr=True, highlight=False)
     recipes = study.known_recipes(study.budget(options))
     folder = options.out / study.name
-    if options.render_only and not _has_records(folder, recipes):
+    if options.render_only and not _has_records(study, folder, recipes):
         raise UserError(f"{folder} holds no record of a present recipe; leave out --render to train first")
     failures = [] if options.render_only else train(plan(study, options), options.jobs, console, run_fit)
     root = root_of(options.out)
@@ -154,10 +154,11 @@ class StudyExperiment:
         """Return what the records below a folder of results say, without figures; None if there are none."""
         recipes = self.study.known_recipes(self.study.budget(Options(out=out)))
         folder = out / self.study.name
-        if not _has_records(folder, recipes):
+        if not _has_records(self.study, folder, recipes):
             return None
         return cast(Rendered, import_module(self.pages).rendered(folder, recipes))
 
 
-def _has_records(folder: Path, recipes: Mapping[str, Recipe]) -> bool:
-    return any(records_of(folder / name, recipe) for name, recipe in recipes.items())
+def _has_records(study: Study, folder: Path, recipes: Mapping[str, Recipe]) -> bool:
+    any_time = not study.one_time
+    return any(records_of(folder / name, recipe, any_time) for name, recipe in recipes.items())

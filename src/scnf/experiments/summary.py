@@ -7,7 +7,7 @@ from typing import Any
 
 from scnf.evaluation.records import read_record
 from scnf.evaluation.tables import mean_std
-from scnf.experiments.study import Study, record_is_of
+from scnf.experiments.study import Study, minutes_of, record_is_of
 from scnf.modelfile import TrainedModel, load
 from scnf.recipes import Recipe
 
@@ -17,6 +17,12 @@ def records_of(folder: Path, recipe: Recipe, any_time: bool = False) -> list[dic
     records = [read_record(path) for path in sorted(folder.glob("*.json"))]
     # Records of an older recipe wait to be replaced; a mean over two recipes would be of neither.
     return [record for record in records if record_is_of(record, recipe, any_time)]
+
+
+def longest(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the records of the longest time: those of a shorter one wait to be replaced."""
+    most = max((minutes_of(record) or 0.0 for record in records), default=0.0)
+    return [record for record in records if (minutes_of(record) or 0.0) == most]
 
 
 def model_of(path: Path, recipe: Recipe, any_time: bool = False) -> TrainedModel | None:
