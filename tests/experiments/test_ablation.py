@@ -32,8 +32,8 @@ def test_a_row_is_recorded_and_shown(tmp_path, tiny_image_recipe, small_images, 
     assert "No recipe is recorded both" in summary["verdicts"][0]
 
 
-def row(name, error, bits, splits=3):
-    return {"name": name, "splits": splits, "error": {"mean": error}, "bits_per_dim": {"mean": bits}}
+def row(name, error, bits, splits=3, limit=2.0):
+    return {"name": name, "limit": limit, "splits": splits, "error": {"mean": error}, "bits_per_dim": {"mean": bits}}
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,8 @@ def row(name, error, bits, splits=3):
         ),
         ([row("mnist-joint", 4.0, 1.2)], "without an ingredient yet."),
         ([row("adam", 4.0, 1.2)], "without an ingredient yet."),
+        # Rows of another time are not compared.
+        ([row("mnist-joint", 4.0, 1.2), row("adam", 5.0, 1.4, limit=8.0)], "without an ingredient yet."),
         # A recipe is compared with itself alone.
         (
             [row("mnist-joint", 4.0, 1.2), row("mnist-consistency", 2.0, 1.4), row("consistency-no-graph", 5.0, 1.3)],

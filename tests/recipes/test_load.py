@@ -222,6 +222,12 @@ def test_consistency_and_what_keeps_it_steady_is_all_that_its_recipe_adds():
     assert with_it.model == without.model
 
 
+def test_the_recipe_mnist_has_no_graph_and_the_network_of_mnist_graph():
+    training = load_recipe("mnist").training
+    assert (training.guess, training.consistency, training.clf_weight, training.rounds) == (0, None, 0, 3)
+    assert load_recipe("mnist").model == load_recipe("mnist-graph").model
+
+
 def test_in_the_recipe_mnist_graph_it_leads_until_h_has_learned_alone_for_a_while():
     training = load_recipe("mnist-graph").training
     assert 1 - training.h_alone < training.guess < 1

@@ -98,6 +98,18 @@ def test_other_recipes_resume_as_well(checkpoint, recipe):
     assert same_weights(fit(recipe, DATA, checkpoint=checkpoint, resume=True).model, fit(recipe, DATA).model)
 
 
+@pytest.mark.parametrize("f", [None, {"kind": "ffjord", "hidden": 8, "solver_steps": 2, "trace": "hutchinson"}])
+@pytest.mark.parametrize("step", [3, 4, 6, 7])
+def test_a_second_round_resumes_as_well(checkpoint, f, step):
+    """By what was said, or by what is yet to be said of rows of which a new session has nothing stored."""
+    more = {} if f is None else {"f": f}
+    recipe = small_recipe(h_alone=0.5, rounds=2, labelled_weight=0.5, noise=0.1, steps=8, **more)
+    stopped(checkpoint, 0, step, recipe)
+    resumed, whole = fit(recipe, DATA, checkpoint=checkpoint, resume=True), fit(recipe, DATA)
+    assert same_weights(resumed.model, whole.model)
+    assert resumed.history == whole.history
+
+
 def test_the_curve_goes_on_in_the_middle_of_a_stretch(checkpoint, monkeypatch):
     monkeypatch.setattr(trial_module, "_RECORDS", 2)  # each point is the mean of four steps
     whole = fit(RECIPE, DATA)

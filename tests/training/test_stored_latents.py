@@ -220,6 +220,26 @@ def test_what_was_said_stands_in_for_the_posterior(monkeypatch):
     torch.testing.assert_close(loss, expected)
 
 
+def test_labels_that_led_lead_no_longer_in_a_second_round():
+    trained = trial(steps=16, h_alone=0.5, rounds=2, labelled_weight_start=0.9, labelled_decay=0.9)
+    assert trained.batches.labelled_weight(0.5) > 0.3
+    trained._enter(Phase("together", 0.0, 1))
+    assert trained.batches.labelled_weight(0.5) == pytest.approx(12 / 80)
+
+
+@pytest.mark.parametrize("labelled", [12, 80], ids=["few", "all"])
+def test_a_run_of_some_seconds_has_its_rounds(labelled):
+    data = blobs(rows=80, classes=3, labelled=labelled)
+    spec = {"steps": 1_000_000, "max_minutes": 0.02, "h_alone": 0.5, "rounds": 2}
+    timed = Trial(small_recipe(**spec), data, 0, 0, Fabric(accelerator="cpu", devices=1), seconds=1.2)
+    seen = []
+    timed.run(lambda trained: seen.append((trained.phase.kind, trained.phase.round, trained._said is not None)))
+    order = list(dict.fromkeys(seen))
+    assert order == [
+        ("together", 0, False), ("h alone", 0, False), ("together", 1, labelled < 80), ("h alone", 1, False),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("kind", ["together", "h alone"])
 @pytest.mark.parametrize("first", [0, 9], ids=["at-once", "from-h-alone"])
 def test_a_run_may_leap_over_parts(first, kind, monkeypatch):

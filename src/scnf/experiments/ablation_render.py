@@ -69,8 +69,11 @@ def verdict(summary: dict[str, Any]) -> str:
 
 def _verdict_on(recipe: str, rows: Mapping[str, dict[str, Any]]) -> str | None:
     whole = rows.get(recipe)
+    if whole is None:
+        return None
     others = {name: rows[name] for name in WITHOUT[recipe] if name in rows and name != recipe}
-    if whole is None or not others:
+    others = {name: row for name, row in others.items() if row["limit"] == whole["limit"]}
+    if not others:
         return None
     told = []
     for metric, (title, digits) in METRICS.items():
@@ -98,11 +101,11 @@ def page(summary: dict[str, Any]) -> str:
             "# What each ingredient brings",
             "",
             f"MNIST with {STUDY.labels} labels, the recipes for it without one ingredient at a time; mean ± standard",
-            "deviation over the splits. All rows of a recipe had the same minutes by the clock, on a core that",
-            "other work may share. The steps and the CPU seconds tell what a fit got; these are of the whole fit, its",
-            "start and its end included. Such a time is a small part of what the recipes are made for: it shows",
-            "directions, not what a long run ends at. Compare rows with that of their own recipe as it is: the",
-            "records tell the machine and the commit of each, and the recipes were not all run on the same.",
+            "deviation over the splits. Minutes are by the clock, on a core that other work may share. The steps and",
+            "the CPU seconds tell what a fit got; these are of the whole fit, its start and its end included. Such a",
+            "time is a small part of what the recipes are made for: it shows directions, not what a long run ends at.",
+            "Compare rows with that of their own recipe as it is: the records tell the machine and the commit of each,",
+            "and the recipes were not all run on the same.",
             "",
             markdown_table([*_HEADER, "parameters", "steps", "CPU seconds"], rows),
             "",

@@ -1,4 +1,4 @@
-"""The last part of a run, in which f stands still: the h that learns alone, and by what."""
+"""The last part of a run or round, in which f stands still: the h that learns alone, and by what."""
 
 import torch
 from torch import Tensor

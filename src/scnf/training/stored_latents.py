@@ -1,5 +1,7 @@
 """Latents of training rows, stored: what h learns from while f stands still."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import torch
@@ -54,26 +56,35 @@ class StoredLatents:
         key = draw, group
         if key not in self._stored:
             rows = self._order(len(self.batches.x), draw, 5)[group * self.size : (group + 1) * self.size]
-            self._stored[key] = self._encode(rows, seeded(self.batches.seed, *key, 7))
+            self._stored[key] = self._encode(rows, *key)
         return self._stored[key]
 
     @torch.no_grad()
     def posterior(self) -> Tensor:
         """Return p(y | x) of all rows, ``[N, K]``, with the first draw of noise."""
         posterior = torch.full((len(self.batches.x), self.model.classes), torch.nan)
-        for group in range(len(self.batches.x) // self.size):
-            self._tell(self._group(0, group), posterior)
+        groups = len(self.batches.x) // self.size
+        for group in range(groups):
+            self._tell(self._group(0, group), posterior, group)
         # Fewer rows than a group's are left over.
         if len(others := posterior[:, 0].isnan().nonzero()[:, 0]):
-            self._tell(self._encode(others, seeded(self.batches.seed, 11)), posterior)
+            self._tell(self._encode(others, 0, groups), posterior, groups)
         return posterior
 
-    def _tell(self, stored: StoredRows, posterior: Tensor) -> None:
+    def _tell(self, stored: StoredRows, posterior: Tensor, group: int) -> None:
         latents = Latents(*(part.to(self.device) for part in stored.latents))
-        self.model.eval()
-        told = self.model.log_joint_of_latents(latents).softmax(1)
-        self.model.train()
+        with self._as_in_evaluation(0, group):
+            told = self.model.log_joint_of_latents(latents).softmax(1)
         posterior[stored.rows] = told.nan_to_num(1 / self.model.classes).cpu()
+
+    @contextmanager
+    def _as_in_evaluation(self, draw: int, group: int) -> Iterator[None]:
+        """Let what a layer draws itself (Hutchinson's probes) depend on the group, whenever it is asked of."""
+        with torch.random.fork_rng():
+            torch.manual_seed(self.batches.seed * 1_000_003 + draw * 1_000_000_007 + group)
+            self.model.eval()
+            yield
+            self.model.train()
 
     def first(self, count: int, step: int) -> tuple[Tensor, Tensor]:
         """Return about so many rows of the steps from one on, ``[N]``, and their z_f, ``[N, d]``."""
@@ -81,14 +92,13 @@ class StoredLatents:
         return torch.cat([each.rows for each in stored]), torch.cat([each.latents.z_f for each in stored])
 
     @torch.no_grad()
-    def _encode(self, rows: Tensor, noise: torch.Generator) -> StoredRows:
-        values = self.batches.values(self.batches.x[rows], noise)
-        self.model.eval()
-        latents = self.model.only_shared(self.model.encode(values.to(self.device)))
-        self.model.train()
+    def _encode(self, rows: Tensor, draw: int, group: int) -> StoredRows:
+        values = self.batches.values(self.batches.x[rows], seeded(self.batches.seed, draw, group, 7))
         told = None
-        if self.old_h is not None:
-            told = (self.old_h.log_prob_all(latents.z_f) + self.model.log_label_prior).log_softmax(1).cpu()
+        with self._as_in_evaluation(draw, group):
+            latents = self.model.only_shared(self.model.encode(values.to(self.device)))
+            if self.old_h is not None:
+                told = (self.old_h.log_prob_all(latents.z_f) + self.model.log_label_prior).log_softmax(1).cpu()
         return StoredRows(rows, Latents(*(part.cpu() for part in latents)), told)
 
     def _order(self, count: int, number: int, purpose: int) -> Tensor:

@@ -259,14 +259,16 @@ class Trial:
 
     def _let_f_go_on(self) -> None:
         """What the h that was alone says of all rows is known now, and stands in for their posterior."""
-        self._said = (self._stored or StoredLatents(self.model, self.batches, self.fabric.device)).posterior()
+        if self.batches.counts["hidden"]:
+            self._said = (self._stored or StoredLatents(self.model, self.batches, self.fabric.device)).posterior()
         self._stored = self._old_h = None
         self._weigh_all_rows_alike()
         let_h_learn(self.optimizer, self.spec, alone=False)
 
     def _weigh_all_rows_alike(self) -> None:
         """Let rows with a label lead no longer: more than them tells the classes."""
-        spec = self.spec.model_copy(update={"labelled_share": None, "labelled_weight": None})
+        no_lead = {"labelled_share": None, "labelled_weight": None, "labelled_weight_start": None}
+        spec = self.spec.model_copy(update=no_lead)
         self.batches = Batches(self.data.x, self.data.y, spec, self.seed, self.data.levels)
 
     def _let_h_be_alone(self, is_new: bool) -> None:
