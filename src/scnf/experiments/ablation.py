@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from scnf.experiments.mnist import PRODUCTS
 from scnf.experiments.running import StudyExperiment
 from scnf.experiments.study import Row, Study
 
@@ -61,7 +62,9 @@ WITHOUT = {
 
 def rows(of: str, recipe: str) -> tuple[Row, ...]:
     """Return a recipe in the place of one that is taken apart: as it is, and without each ingredient in turn."""
-    return tuple(Row(name, recipe, {"name": f"ablation-{name}", **keys}) for name, keys in WITHOUT[of].items())
+    return tuple(
+        Row(name, recipe, {"name": f"ablation-{name}", **PRODUCTS, **keys}) for name, keys in WITHOUT[of].items()
+    )
 
 
 _ROWS = tuple(row for recipe in WITHOUT for row in rows(recipe, recipe))

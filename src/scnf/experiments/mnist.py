@@ -5,8 +5,9 @@ from scnf.experiments.study import Row, Study
 from scnf.processor import has_bf16_units
 from scnf.training.compiling import can_compile
 
+PRODUCTS = {"training.products": "bf16" if has_bf16_units() else "full"}
 # A fit of this length gains more by machine code than the making of it takes.
-_FASTER = {"training.compile": can_compile(), "training.products": "bf16" if has_bf16_units() else "full"}
+_FASTER = {"training.compile": can_compile(), **PRODUCTS}
 # By the objective of the paper alone: other experiments look at its models.
 SHIPPED_ROW = "marginal"
 
