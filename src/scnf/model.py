@@ -95,8 +95,12 @@ class SemiConditionalFlow(nn.Module):
         """Return log p(x, y=k) for every class k, ``[B, K]``, or for the labels given, ``[B]``."""
         shared = self.only_shared(latents).ladj
         if y is None:
-            return shared[:, None] + self.conditional.log_prob_all(latents.z_f) + self.log_label_prior
+            return shared[:, None] + self.log_joint_of_z_f(latents.z_f)
         return shared + self.conditional.log_prob(latents.z_f, y) + self.log_label_prior[y]
+
+    def log_joint_of_z_f(self, z_f: Tensor) -> Tensor:
+        """Return log p(z_f, y=k) for every class k, ``[B, K]``: all that tells the classes of x."""
+        return self.conditional.log_prob_all(z_f) + self.log_label_prior
 
     def log_prob(self, x: Tensor, y: Tensor | None = None) -> Tensor:
         """Return log p(x), or log p(x | y) if labels are given: ``[B]``."""

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from scnf.data.batches import middles
 from scnf.data.rows import RowFormat, array_rows
 from scnf.errors import UserError
 from scnf.evaluation.metrics import log_joint_of, rows_in_a_batch
@@ -119,7 +120,7 @@ class TrainedModel:
         if self.table is not None:
             return torch.from_numpy(self.encoder.encode(Table.of(x), seed=None)).double()
         rows = torch.from_numpy(np.concatenate(list(array_rows("x", np.asarray(x), self.row_format)))).double()
-        return rows if self.levels is None else (rows + 0.5) / self.levels
+        return rows if self.levels is None else middles(rows, self.levels)
 
     def predict(self, x: Any) -> Prediction:
         """Return labels, probabilities and log-densities of an array of rows, or of a table, in one pass."""

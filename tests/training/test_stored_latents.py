@@ -11,7 +11,7 @@ from scnf.training import trial as trial_module
 from scnf.training.batch_part import BatchPart
 from scnf.training.losses import marginal_nll
 from scnf.training.schedule import Phase
-from scnf.training.stored_latents import StoredLatents
+from scnf.training.stored_latents import StoredRows
 from scnf.training.trial import Trial
 from tests.helpers import blobs, randomize, small_recipe
 
@@ -73,7 +73,7 @@ def test_every_row_has_its_turn_with_latents_of_its_own():
     # 1,200 rows are two steps of 512; which are left out changes from one round to the next.
     assert len(torch.cat([rows for rows, *_ in seen[:2]]).unique()) == 1024
     assert not torch.equal(seen[0][0], seen[2][0])
-    for rows, latents, _ in seen:
+    for rows, latents in seen:
         decoded = drawn.model.decode(latents.z_f, torch.zeros(len(rows), 8))
         again = drawn.model.encode(decoded)
         torch.testing.assert_close(again.z_f, latents.z_f, rtol=1e-3, atol=1e-3)
@@ -85,7 +85,7 @@ def with_latents() -> tuple[Trial, torch.Tensor, Latents]:
     randomize(standing.model)
     standing._enter(Phase("h alone", 0.0))
     assert standing._stored is not None
-    return standing, *standing._stored(0)[:2]
+    return standing, *standing._stored(0)
 
 
 def test_stored_latents_tell_the_same_log_joint():
@@ -97,22 +97,25 @@ def test_without_a_graph_the_h_before_tells_the_classes_first():
     trained = trial(steps=8, h_alone=0.5, ema=0.0)
     for _ in range(4):
         trained.take_step()
-    told = trained.model.log_posterior(DATA.x).detach()
+    said = trained.model.log_posterior(DATA.x).detach()
     trained.take_step()
     assert trained._stored is not None
-    rows, latents, kept = trained._stored(5)
-    torch.testing.assert_close(kept, told[rows])
-    shares = [h_alone.log_shares(trained.model, latents, None, False, kept, done) for done in (0.16, 0.17)]
+    assert trained._said is not None
+    torch.testing.assert_close(trained._said.log(), said)
+    clear, kept = trained._stored.clear, trained._said.log()
+    shares = [h_alone.log_shares(trained.model, clear, None, False, kept, done) for done in (0.16, 0.17)]
     assert shares[0] is kept
-    torch.testing.assert_close(shares[1], trained.model.log_joint(DATA.x[rows]).detach())
+    torch.testing.assert_close(shares[1].log_softmax(1), trained.model.log_posterior(DATA.x).detach())
 
 
 def test_a_graph_tells_the_classes_until_the_posterior_does_beside_it():
-    standing, _, latents = with_latents()
-    guess = torch.randn(len(latents.ladj), 3).log_softmax(1)
-    leading, beside = (h_alone.log_shares(standing.model, latents, guess, leads, None, 0.9) for leads in (True, False))
+    standing, rows, latents = with_latents()
+    clear = standing._stored.clear[rows]
+    guess = torch.randn(len(rows), 3).log_softmax(1)
+    leading, beside = (h_alone.log_shares(standing.model, clear, guess, leads, None, 0.9) for leads in (True, False))
     assert leading is guess
-    torch.testing.assert_close(beside - guess, standing.model.log_joint_of_latents(latents).detach())
+    posterior = standing.model.log_joint_of_latents(latents).detach().log_softmax(1)
+    torch.testing.assert_close((beside - guess).log_softmax(1), posterior)
 
 
 def test_nets_of_an_h_that_is_alone_see_nothing_beyond_a_limit_and_all_others_see_all():
@@ -127,14 +130,13 @@ def test_nets_of_an_h_that_is_alone_see_nothing_beyond_a_limit_and_all_others_se
     assert limits() == {10.0}
 
 
-def test_drawn_classes_have_the_gradient_of_the_marginal_likelihood(monkeypatch):
+def test_drawn_classes_have_the_gradient_of_the_marginal_likelihood():
     """In the mean over many draws, for each of which the step stands."""
     guessing, rows, latents = with_latents()
     h = list(guessing.model.conditional.parameters())
     exact = torch.autograd.grad(
         marginal_nll(guessing.model.log_joint_of_latents(latents), DATA.y[rows]).mean(), h, allow_unused=True
     )
-    monkeypatch.setattr(guessing, "_stored", lambda step: (rows, latents, None))
     total = [torch.zeros_like(parameter) for parameter in h]
     for step in range(400):
         guessing.step = step
@@ -154,8 +156,9 @@ def test_a_row_that_is_far_out_does_not_lead_all_others(monkeypatch):
     h = list(standing.model.conditional.parameters())
 
     def gradient(z_f: torch.Tensor) -> torch.Tensor:
-        stored = lambda step: (rows, latents._replace(z_f=z_f), None)  # noqa: E731
-        loss, _ = standing._loss_of_h(0.6, stored)
+        group = next(iter(standing._stored._stored))
+        standing._stored._stored[group] = StoredRows(rows, latents._replace(z_f=z_f))
+        loss, _ = standing._loss_of_h(0.6, standing._stored)
         found = torch.autograd.grad(loss, h, allow_unused=True)
         return torch.cat([part.flatten() for part in found if part is not None])
 
@@ -167,22 +170,19 @@ def test_a_row_that_is_far_out_does_not_lead_all_others(monkeypatch):
     torch.testing.assert_close(gradient(latents.z_f).norm(), usual)  # the others count as they did
 
 
-def test_the_posterior_of_all_rows_does_not_depend_on_what_was_stored_before():
-    """As in a run that was stopped and resumed, which has nothing stored at first."""
+def test_the_posterior_of_all_rows_has_no_noise_in_it():
+    """And is that of a run that was stopped and resumed, which has nothing stored at first."""
     x = torch.randint(0, 4, (1200, 1, 4, 4), dtype=torch.uint8)
     f = {"kind": "multiscale", "levels": [{"channel": 1, "keep": 2}], "hidden": 4}
     drawn = trial(TrainingData(x, torch.arange(1200) % 3, 3, levels=4), f=f, h_alone=0.5)
     randomize(drawn.model)
-    stored = StoredLatents(drawn.model, drawn.batches, torch.device("cpu"))
-    posterior = stored.posterior()
-    for rows, latents, _ in list(stored._stored.values()):
-        expected = drawn.model.log_joint_of_latents(latents).detach().softmax(1)
-        torch.testing.assert_close(posterior[rows], expected)
-    assert sum(len(rows) for rows, *_ in stored._stored.values()) == 1024  # the others were looked at, too
-    torch.testing.assert_close(posterior.sum(1), torch.ones(1200))
+    drawn._enter(Phase("h alone", 0.0))
+    assert drawn._stored is not None
+    posterior = drawn._stored.posterior()
+    torch.testing.assert_close(posterior, drawn.model.log_posterior((x + 0.5) / 4).detach().exp())
     for step in range(6):  # three draws of noise
-        stored(step)
-    torch.testing.assert_close(stored.posterior(), posterior)
+        drawn._stored(step)
+    assert torch.equal(drawn._stored.posterior(), posterior)
 
 
 def test_in_a_second_round_f_goes_on_by_what_the_h_that_was_alone_says():
@@ -202,7 +202,7 @@ def test_in_a_second_round_f_goes_on_by_what_the_h_that_was_alone_says():
     trained.take_step()
     assert not torch.equal(weights(trained.model.flow), f)
     trained.run()
-    assert trained._said is None
+    torch.testing.assert_close(trained._said, said)  # and leads the next h
     assert trained.phase[::2] == ("h alone", 1)
 
 
@@ -234,10 +234,8 @@ def test_a_run_of_some_seconds_has_its_rounds(labelled):
     timed = Trial(small_recipe(**spec), data, 0, 0, Fabric(accelerator="cpu", devices=1), seconds=1.2)
     seen = []
     timed.run(lambda trained: seen.append((trained.phase.kind, trained.phase.round, trained._said is not None)))
-    order = list(dict.fromkeys(seen))
-    assert order == [
-        ("together", 0, False), ("h alone", 0, False), ("together", 1, labelled < 80), ("h alone", 1, False),
-    ]  # fmt: skip
+    order, some = list(dict.fromkeys(seen)), labelled < 80
+    assert order == [("together", 0, False), ("h alone", 0, some), ("together", 1, some), ("h alone", 1, some)]
 
 
 @pytest.mark.parametrize("kind", ["together", "h alone"])
@@ -250,7 +248,8 @@ def test_a_run_may_leap_over_parts(first, kind, monkeypatch):
         trained.take_step()
     monkeypatch.setattr(trial_module, "phase_of", lambda spec, progress: Phase(kind, 0.1, 1))
     trained.take_step()
-    assert (trained._said is None, trained._stored is None) == (kind == "h alone", kind == "together")
+    assert trained._said is not None
+    assert (trained._stored is None) == (kind == "together")
 
 
 def test_a_class_is_drawn_by_its_share():

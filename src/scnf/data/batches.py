@@ -17,6 +17,11 @@ def dequantize(x: Tensor, levels: int, generator: torch.Generator | None = None)
     return (x + noise.clamp(max=1 - levels * 2**-23)) / levels
 
 
+def middles(x: Tensor, levels: int) -> Tensor:
+    """Return (x + ½) / levels: integers 0 … levels−1 to the middle of their share of [0, 1)."""
+    return (x + 0.5) / levels
+
+
 def seeded(*parts: int) -> torch.Generator:
     """Return a generator that depends on the parts alone."""
     mixed = 0
@@ -123,3 +128,7 @@ class Batches:
         if self.noise_scale is not None:
             x = x + self.noise_scale * torch.randn(x.shape, generator=generator)
         return x
+
+    def clear(self, x: Tensor) -> Tensor:
+        """Return rows as continuous values without noise, as a prediction sees them."""
+        return x if self.levels is None else middles(x, self.levels)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from scnf.data.batches import dequantize
+from scnf.data.batches import dequantize, middles
 from scnf.evaluation.reliability import reliability
 from scnf.model import SemiConditionalFlow
 from scnf.processor import fast_products
@@ -78,7 +78,7 @@ def log_joint_of(
             values = rows if levels is None else dequantize(rows, levels, generator)
             log_joint = model.log_joint(values.to(device))
             if levels is not None:
-                posterior = model.log_joint(((rows + 0.5) / levels).to(device)).log_softmax(1)
+                posterior = model.log_joint(middles(rows, levels).to(device)).log_softmax(1)
                 log_joint = log_joint.logsumexp(1, keepdim=True) + posterior
             parts.append(log_joint.cpu() - shift)
             on_rows(start + len(rows), len(x))

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from scnf.bijections import FFJORD
+from scnf.data.batches import middles
 from scnf.errors import UserError
 from scnf.export.layers import has_adaptive_solver
 from scnf.model import SemiConditionalFlow
@@ -49,7 +50,7 @@ class Expectation:
     def __init__(self, trained: TrainedModel):
         self.rows = _rows_like_data(trained)
         levels, rows = trained.levels, self.rows.double()
-        log_joint = _closely_solved(trained).log_joint(rows if levels is None else (rows + 0.5) / levels)
+        log_joint = _closely_solved(trained).log_joint(rows if levels is None else middles(rows, levels))
         self._dimensions = trained.model.dimensions
         self._probabilities = (log_joint / trained.temperature).softmax(1)
         self._log_density = log_joint.logsumexp(1) - (0.0 if levels is None else self._dimensions * math.log(levels))

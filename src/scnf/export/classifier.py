@@ -6,6 +6,7 @@ import math
 import torch
 from torch import Tensor, nn
 
+from scnf.data.batches import middles
 from scnf.densities import ConditionalFlow, standard_normal_log_prob
 from scnf.export.layers import fix_layers
 from scnf.modelfile import TrainedModel
@@ -33,7 +34,7 @@ class Classifier(nn.Module):
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return probabilities and log-densities."""
         if self.levels is not None:
-            x = (x + 0.5) / self.levels
+            x = middles(x, self.levels)
         z, ladj = self.flow(x)
         z = z.flatten(1)
         aside = self.dimensions - self.conditional.features

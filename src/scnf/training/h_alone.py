@@ -34,26 +34,26 @@ def fresh_h(
 
 @torch.no_grad()
 def log_shares(
-    model: SemiConditionalFlow, latents: Latents, guess: Tensor | None, leads: bool, told: Tensor | None, done: float
+    model: SemiConditionalFlow, clear: Tensor, guess: Tensor | None, leads: bool, said: Tensor | None, done: float
 ) -> Tensor:
     """Return how much rows are of each class up to a factor, ``[B, K]``, as logarithms.
 
-    At first that is what a graph guesses of them, while it ``leads``, or what the h before has ``told``; in the end
-    the posterior, with the graph's guess as p(y).
+    At first that is what a graph guesses of them, while it ``leads``, or what the h before has ``said``; in the end
+    the posterior, with the graph's guess as p(y). A row's class does not depend on the noise that it learns with.
 
     Args:
         model: f and the h that learns.
-        latents: of the rows.
+        clear: z_f of the rows without noise, ``[B, d]``.
         guess: the logarithm of the graph's, ``[B, K]``, if there is one.
         leads: whether the guess stands in for the posterior.
-        told: the log-posterior of the h before, ``[B, K]``, where there is no graph.
+        said: the log-posterior of the h before, ``[B, K]``, where there is no graph.
         done: how much of the time alone has passed.
     """
-    if told is not None and done < _OLD_H_LEADS:
-        return told
+    if said is not None and done < _OLD_H_LEADS:
+        return said
     if guess is not None and leads:
         return guess
-    log_joint = model.log_joint_of_latents(latents)
+    log_joint = model.log_joint_of_z_f(clear)
     return log_joint if guess is None else log_joint + guess
 
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from copy import deepcopy
 from dataclasses import asdict, replace
 from typing import Any, cast
 
@@ -12,7 +11,6 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from scnf.data.batches import Batches, seeded
-from scnf.densities import ClassConditional
 from scnf.model import Latents, SemiConditionalFlow
 from scnf.nets import set_products
 from scnf.processor import fast_products, keep_memory
@@ -105,9 +103,8 @@ class Trial:
         self.guess = guess
         self.phase = phase_of(self.spec, 0.0)
         self.phase_began = 0  # at which step
-        self._old_h: ClassConditional | None = None
         self._stored: StoredLatents | None = None
-        self._said: Tensor | None = None  # of all rows by the h that was alone, while f goes on, [N, K]
+        self._said: Tensor | None = None  # of all rows by the h before, [N, K]
 
     @property
     def progress(self) -> float:
@@ -211,7 +208,8 @@ class Trial:
         x, y, weights = self.fabric.to_device(tuple(map(part.of, batch)))
         rows, labelled = len(batch[1]), self.batches.counts["labelled"]
         only_guess = progress < self.spec.guess or self._said is not None
-        guess = self._log_guess(self.batches.rows(self.step), part)
+        said = self._guess_of_all() if self._said is None else self._said
+        guess = self._log_of(said, self.batches.rows(self.step), part)
         clutter = self._of_a_gaussian + clutter_level(self.spec, progress)
         if copies is None:
             if guess is not None and only_guess and self._is_worth_a_pass(len(y)):
@@ -246,7 +244,7 @@ class Trial:
     def _enter(self, phase: Phase) -> None:
         """Go on in a phase; a new one begins with the averaged weights, and h alone is a new one.
 
-        An h that had to follow f ends in a bad place, and does not leave it; without a graph it tells classes first.
+        An h that had to follow f ends in a bad place, and does not leave it.
         """
         is_new, self.phase = (phase.kind, phase.round) != (self.phase.kind, self.phase.round), phase
         if is_new:
@@ -260,8 +258,8 @@ class Trial:
     def _let_f_go_on(self) -> None:
         """What the h that was alone says of all rows is known now, and stands in for their posterior."""
         if self.batches.counts["hidden"]:
-            self._said = (self._stored or StoredLatents(self.model, self.batches, self.fabric.device)).posterior()
-        self._stored = self._old_h = None
+            self._said = (self._stored or self._latents()).posterior()
+        self._stored = None
         self._weigh_all_rows_alike()
         let_h_learn(self.optimizer, self.spec, alone=False)
 
@@ -272,11 +270,10 @@ class Trial:
         self.batches = Batches(self.data.x, self.data.y, spec, self.seed, self.data.levels)
 
     def _let_h_be_alone(self, is_new: bool) -> None:
-        if is_new and self.batches.counts["hidden"] and self._guess_of_all() is None:
-            self._old_h = deepcopy(self.model.conditional).eval()
-        self._said = None
-        self._stored = StoredLatents(self.model, self.batches, self.fabric.device, self._old_h)
+        self._stored = self._latents()
         if is_new:
+            if self._said is None and self.batches.counts["hidden"] and self._guess_of_all() is None:
+                self._said = self._stored.posterior()  # by an h that f only just came to stand for
             new = fresh_h(
                 self.recipe, self.data, *self._stored.first(_FIRST_ROWS, self.step), self._guess_of_all(), self.seed
             )
@@ -284,16 +281,23 @@ class Trial:
             self.average.begin_anew()
             let_h_learn(self.optimizer, self.spec, alone=True)
 
+    def _latents(self) -> StoredLatents:
+        return StoredLatents(self.model, self.batches, self.fabric.device)
+
     def _loss_of_h(self, progress: float, stored: StoredLatents) -> _Told:
         """Return this process's part of equation 1 for stored latents, and that no labelled row is looked at.
 
         Classes are drawn from the posterior, which gives the gradient of the marginal likelihood (Fisher's identity).
         """
-        rows, latents, told = stored(self.step)
-        y, *parts = self.fabric.to_device(tuple(map(self.own_part.of, (self.data.y[rows], *latents))))
-        own, guess = Latents(*parts), self._log_guess(rows, self.own_part)
-        told = None if told is None else self.fabric.to_device(self.own_part.of(told))
-        shares = log_shares(self.model, own, guess, progress < self.spec.guess, told, self.phase.done)
+        rows, latents = stored(self.step)
+        tensors = self.data.y[rows], stored.clear[rows], *latents
+        y, clear, *parts = self.fabric.to_device(tuple(map(self.own_part.of, tensors)))
+        own, guess, said = (
+            Latents(*parts),
+            self._log_of(self._guess_of_all(), rows, self.own_part),
+            self._log_of(self._said, rows, self.own_part),
+        )
+        shares = log_shares(self.model, clear, guess, progress < self.spec.guess, said, self.phase.done)
         drawn = self._drawn(shares, y, len(rows), self.own_part)
         return nll_of_h(self.model, own, drawn, self._of_a_gaussian).sum() / len(rows), torch.empty(0)
 
@@ -305,10 +309,9 @@ class Trial:
         uniform = torch.rand(rows, self.data.classes, generator=seeded(self.seed, self.step, 6))
         return drawn_classes(log_shares, y, self.fabric.to_device(part.of(uniform)))
 
-    def _log_guess(self, rows: Tensor, part: BatchPart) -> Tensor | None:
-        """Return the log of what the graph guesses, or the h that was alone, of a part of the rows; else None."""
-        guess = self._guess_of_all() if self._said is None else self._said
-        return None if guess is None else self.fabric.to_device(guess[part.of(rows)].clamp(min=_LEAST_GUESS).log())
+    def _log_of(self, shares: Tensor | None, rows: Tensor, part: BatchPart) -> Tensor | None:
+        """Return the log of what all rows are said to be, of a part of some; None if nothing is said."""
+        return None if shares is None else self.fabric.to_device(shares[part.of(rows)].clamp(min=_LEAST_GUESS).log())
 
     def _guess_of_all(self) -> Tensor | None:
         if not self.spec.guess or not self.batches.counts["hidden"]:
@@ -374,8 +377,6 @@ class Trial:
         tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
         tensors |= {f"average.{i}": value for i, value in enumerate(self.average.average)}
         tensors |= state_by_name(self.optimizer, self.model)
-        if self._old_h is not None:
-            tensors |= {f"old_h.{name}": value for name, value in self._old_h.state_dict().items()}
         if self._said is not None:
             tensors["said"] = self._said
         held_out = {} if self.held_out is None else self.held_out.values()
@@ -401,9 +402,6 @@ class Trial:
     def load_state(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
         """Go on from what ``state`` returned."""
         self.model.load_state_dict(tensors_under("model.", tensors))
-        if old_h := tensors_under("old_h.", tensors):
-            self._old_h = deepcopy(self.model.conditional).eval()
-            self._old_h.load_state_dict(old_h)
         for i, average in enumerate(self.average.average):
             average.copy_(tensors[f"average.{i}"])
             self._good[i].copy_(average)
