@@ -62,6 +62,13 @@ class Net(nn.Module, ABC):
         """Return the net's value."""
 
 
+def let_nets_train(model: nn.Module) -> None:
+    """Let all nets of a model, and nothing else of it, be as they are in training."""
+    for module in model.modules():
+        if isinstance(module, Net):
+            module.train()
+
+
 def set_products(model: nn.Module, products: torch.dtype | None) -> None:
     """Let all nets of a model make their products in a type while they are trained; None is the type of their input."""
     for module in model.modules():

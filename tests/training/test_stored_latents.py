@@ -69,10 +69,11 @@ def test_every_row_has_its_turn_with_latents_of_its_own():
     randomize(drawn.model)
     drawn._enter(Phase("h alone", 0.0))
     assert drawn._stored is not None
-    seen = [drawn._stored(step) for step in range(4)]
-    # 1,200 rows are two steps of 512; which are left out changes from one round to the next.
+    seen = [drawn._stored(step) for step in range(20)]
+    # 1,200 rows are two steps of 512; which are left out changes from one draw to the next, of which there are three.
     assert len(torch.cat([rows for rows, *_ in seen[:2]]).unique()) == 1024
-    assert not torch.equal(seen[0][0], seen[2][0])
+    assert len({tuple(rows.tolist()) for rows, *_ in seen[:6]}) == 2
+    assert len({tuple(rows.tolist()) for rows, *_ in seen}) == 6
     for rows, latents in seen:
         decoded = drawn.model.decode(latents.z_f, torch.zeros(len(rows), 8))
         again = drawn.model.encode(decoded)
@@ -84,6 +85,7 @@ def with_latents() -> tuple[Trial, torch.Tensor, Latents]:
     standing = trial(h_alone=0.5)
     randomize(standing.model)
     standing._enter(Phase("h alone", 0.0))
+    standing._said = None
     assert standing._stored is not None
     return standing, *standing._stored(0)
 
@@ -93,29 +95,43 @@ def test_stored_latents_tell_the_same_log_joint():
     torch.testing.assert_close(stored.model.log_joint_of_latents(latents), stored.model.log_joint(DATA.x[rows]))
 
 
-def test_without_a_graph_the_h_before_tells_the_classes_first():
-    trained = trial(steps=8, h_alone=0.5, ema=0.0)
-    for _ in range(4):
+@pytest.mark.parametrize(("done", "steps", "is_led"), [(0.16, 300, True), (0.17, 299, True), (0.17, 300, False)])
+def test_an_h_is_led_for_a_share_of_the_time_and_some_steps_at_least(done, steps, is_led):
+    assert h_alone.is_led(Phase("h alone", done), steps) == is_led
+
+
+def test_without_a_graph_the_h_before_tells_the_classes_first(monkeypatch):
+    monkeypatch.setattr(h_alone, "_STEPS_LED", 2)
+    trained = trial(steps=12, h_alone=0.5, ema=0.5)
+    for _ in range(6):
         trained.take_step()
-    said = trained.model.log_posterior(DATA.x).detach()
-    trained.take_step()
-    assert trained._stored is not None
-    assert trained._said is not None
-    torch.testing.assert_close(trained._said.log(), said)
-    clear, kept = trained._stored.clear, trained._said.log()
-    shares = [h_alone.log_shares(trained.model, clear, None, False, kept, done) for done in (0.16, 0.17)]
-    assert shares[0] is kept
-    torch.testing.assert_close(shares[1].log_softmax(1), trained.model.log_posterior(DATA.x).detach())
+    with trained.average.applied():
+        said = trained.model.log_posterior(DATA.x).detach()
+
+    def told() -> torch.Tensor:
+        trained.take_step()
+        assert trained._stored is not None
+        return trained._log_shares(torch.arange(80), trained._stored.clear, trained.progress).log_softmax(1)
+
+    torch.testing.assert_close(told(), said)
+    own = told()  # two steps are over, and more than a sixth of the time
+    with trained.average.applied():
+        torch.testing.assert_close(own, trained.model.log_posterior(DATA.x).detach())
+    assert not torch.allclose(own, trained.model.log_posterior(DATA.x))  # the averaged weights tell
+    assert not torch.allclose(own, said)
 
 
 def test_a_graph_tells_the_classes_until_the_posterior_does_beside_it():
-    standing, rows, latents = with_latents()
-    clear = standing._stored.clear[rows]
-    guess = torch.randn(len(rows), 3).log_softmax(1)
-    leading, beside = (h_alone.log_shares(standing.model, clear, guess, leads, None, 0.9) for leads in (True, False))
-    assert leading is guess
-    posterior = standing.model.log_joint_of_latents(latents).detach().log_softmax(1)
-    torch.testing.assert_close((beside - guess).log_softmax(1), posterior)
+    standing = trial(h_alone=0.5, guess=0.7)
+    randomize(standing.model)
+    standing.guess = torch.randn(80, 3).softmax(1)
+    standing._enter(Phase("h alone", 0.0))
+    assert standing._stored is not None
+    leading, beside = (standing._log_shares(torch.arange(80), standing._stored.clear, done) for done in (0.6, 0.8))
+    torch.testing.assert_close(leading, standing.guess.log())
+    with standing.average.applied():
+        own = standing.model.log_posterior(DATA.x).detach()
+    torch.testing.assert_close((beside - leading).log_softmax(1), own)
 
 
 def test_nets_of_an_h_that_is_alone_see_nothing_beyond_a_limit_and_all_others_see_all():

@@ -10,9 +10,12 @@ from scnf.recipes.build import build_conditional
 from scnf.recipes.schema import Recipe
 from scnf.training.data import TrainingData
 from scnf.training.losses import limited
+from scnf.training.schedule import Phase
 
 # Where no graph tells the classes, the posterior of the h before does, for so much of the time.
 _OLD_H_LEADS = 1 / 6
+# And for so many steps at least: a new h that went by its own posterior sooner would teach itself its first mistakes.
+_STEPS_LED = 300
 # A row that f throws far out is no more than that: what the nets of h would make of such values, step after step, is
 # that a single row outweighs all others. No row that h could tell of gets there: 9 was the most in a trained model.
 _FARTHEST = 10.0
@@ -32,29 +35,9 @@ def fresh_h(
     return new
 
 
-@torch.no_grad()
-def log_shares(
-    model: SemiConditionalFlow, clear: Tensor, guess: Tensor | None, leads: bool, said: Tensor | None, done: float
-) -> Tensor:
-    """Return how much rows are of each class up to a factor, ``[B, K]``, as logarithms.
-
-    At first that is what a graph guesses of them, while it ``leads``, or what the h before has ``said``; in the end
-    the posterior, with the graph's guess as p(y). A row's class does not depend on the noise that it learns with.
-
-    Args:
-        model: f and the h that learns.
-        clear: z_f of the rows without noise, ``[B, d]``.
-        guess: the logarithm of the graph's, ``[B, K]``, if there is one.
-        leads: whether the guess stands in for the posterior.
-        said: the log-posterior of the h before, ``[B, K]``, where there is no graph.
-        done: how much of the time alone has passed.
-    """
-    if said is not None and done < _OLD_H_LEADS:
-        return said
-    if guess is not None and leads:
-        return guess
-    log_joint = model.log_joint_of_z_f(clear)
-    return log_joint if guess is None else log_joint + guess
+def is_led(phase: Phase, steps: int) -> bool:
+    """Return whether an h that has been alone for so many steps still goes by what the h before has said."""
+    return phase.done < _OLD_H_LEADS or steps < _STEPS_LED
 
 
 def nll_of_h(model: SemiConditionalFlow, latents: Latents, y: Tensor, of_a_gaussian: float) -> Tensor:

@@ -9,11 +9,16 @@ from torch import Tensor
 
 from scnf.data.batches import Batches, seeded
 from scnf.model import Latents, SemiConditionalFlow
+from scnf.nets import let_nets_train
 
 # h takes a fraction of f's time, so a step has many rows.
 _ROWS = 512
-# So many times all rows are put into groups and dequantised anew; then the same groups come again, in another order.
+# More at once leave the processor's cache.
+_ROWS_AT_ONCE = 128
+# So many times all rows are put into groups and dequantised anew, each time when all that were before have been seen
+# so often: f takes longer than h, and a short time must not go by while it encodes.
 _DRAWS = 3
+_EPOCHS_A_DRAW = 3
 
 
 class StoredRows(NamedTuple):
@@ -25,6 +30,8 @@ class StoredRows(NamedTuple):
 
 class StoredLatents:
     """The latents of groups of rows, made when they are first needed; a step's group depends on seed and step alone.
+
+    Steps are counted from the first that f stands still for.
 
     Args:
         model: f as it is now; it must not change any more.
@@ -42,16 +49,17 @@ class StoredLatents:
         """Return the rows of a step."""
         groups = len(self.batches.x) // self.size
         epoch, place = divmod(step, groups)
-        draw, group = epoch % _DRAWS, int(self._order(groups, epoch, 4)[place])
+        draw = epoch % min(1 + epoch // _EPOCHS_A_DRAW, _DRAWS)
+        group = int(self._order(groups, epoch, 4)[place])
         if (draw, group) not in self._stored:
             rows = self._order(len(self.batches.x), draw, 5)[group * self.size : (group + 1) * self.size]
             values = self.batches.values(self.batches.x[rows], seeded(self.batches.seed, draw, group, 7))
             self._stored[draw, group] = StoredRows(rows, self._encode(values, draw + 1, group))
         return self._stored[draw, group]
 
-    def first(self, count: int, step: int) -> tuple[Tensor, Tensor]:
-        """Return about so many rows of the steps from one on, ``[N]``, and their z_f, ``[N, d]``."""
-        stored = list(map(self, range(step, step + max(count // self.size, 1))))
+    def first(self, count: int) -> tuple[Tensor, Tensor]:
+        """Return about so many rows of the first steps, ``[N]``, and their z_f, ``[N, d]``."""
+        stored = list(map(self, range(max(count // self.size, 1))))
         return torch.cat([each.rows for each in stored]), torch.cat([each.latents.z_f for each in stored])
 
     @torch.no_grad()
@@ -62,14 +70,17 @@ class StoredLatents:
         return torch.cat(parts).softmax(1).nan_to_num(1 / self.model.classes)
 
     def _clear(self) -> Tensor:
-        x = self.batches.x.split(self.size)
-        return torch.cat([self._encode(self.batches.clear(rows), 0, group).z_f for group, rows in enumerate(x)])
+        parts = enumerate(self.batches.x.split(self.size))
+        return torch.cat([self._encode(self.batches.clear(rows), 0, group).z_f for group, rows in parts])
 
     @torch.no_grad()
     def _encode(self, values: Tensor, draw: int, group: int) -> Latents:
         with self._as_in_evaluation(draw, group):
-            latents = self.model.only_shared(self.model.encode(values.to(self.device)))
-        return Latents(*(part.cpu() for part in latents))
+            let_nets_train(self.model)  # as fast as there; by such latents h learned before, too
+            parts = [
+                self.model.only_shared(self.model.encode(part.to(self.device))) for part in values.split(_ROWS_AT_ONCE)
+            ]
+        return Latents(*(torch.cat(part).cpu() for part in zip(*parts, strict=True)))
 
     @contextmanager
     def _as_in_evaluation(self, draw: int, group: int) -> Iterator[None]:

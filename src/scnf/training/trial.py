@@ -25,7 +25,7 @@ from scnf.training.devices import add_over_processes
 from scnf.training.ema import WeightAverage
 from scnf.training.graph import spread_labels
 from scnf.training.guess import start_rows
-from scnf.training.h_alone import fresh_h, log_shares, nll_of_h
+from scnf.training.h_alone import fresh_h, is_led, nll_of_h
 from scnf.training.held_out import HeldOut
 from scnf.training.losses import drawn_classes
 from scnf.training.mean_objective import mean_objective
@@ -111,6 +111,10 @@ class Trial:
         """How much of the schedule is done, from 0 to 1."""
         return self.pace.progress(self.step)
 
+    @property
+    def _steps_of_phase(self) -> int:
+        return self.step - self.phase_began
+
     def run(self, after_step: Callable[["Trial"], None] = lambda trial: None) -> None:
         """Train to the end of the schedule; ``after_step`` is called after each step and may raise to stop."""
         with torch.random.fork_rng():
@@ -130,7 +134,7 @@ class Trial:
         self._seed_layers()
         progress = self.progress
         self._enter(phase_of(self.spec, progress))
-        rate = learning_rate(self.spec, self.step - self.phase_began, self.phase)
+        rate = learning_rate(self.spec, self._steps_of_phase, self.phase)
         set_rate(self.optimizer, rate)
         self.optimizer.zero_grad(set_to_none=True)
         told = self._gradients(progress) if self._stored is None else self._gradients_of_h(progress, self._stored)
@@ -140,7 +144,7 @@ class Trial:
         if math.isfinite(loss_value) and math.isfinite(norm_value):
             torch._foreach_copy_(self._good, self.average.average)
             self.optimizer.step()
-            self.average.update(self.step - self.phase_began)
+            self.average.update(self._steps_of_phase)
             self._bad_in_a_row = 0
             self._sums = [self._sums[0] + loss_value, self._sums[1] + norm_value, self._sums[2] + 1]
         else:
@@ -274,9 +278,7 @@ class Trial:
         if is_new:
             if self._said is None and self.batches.counts["hidden"] and self._guess_of_all() is None:
                 self._said = self._stored.posterior()  # by an h that f only just came to stand for
-            new = fresh_h(
-                self.recipe, self.data, *self._stored.first(_FIRST_ROWS, self.step), self._guess_of_all(), self.seed
-            )
+            new = fresh_h(self.recipe, self.data, *self._stored.first(_FIRST_ROWS), self._guess_of_all(), self.seed)
             self.model.conditional.load_state_dict(new.state_dict())
             self.average.begin_anew()
             let_h_learn(self.optimizer, self.spec, alone=True)
@@ -289,17 +291,30 @@ class Trial:
 
         Classes are drawn from the posterior, which gives the gradient of the marginal likelihood (Fisher's identity).
         """
-        rows, latents = stored(self.step)
+        rows, latents = stored(self._steps_of_phase)
         tensors = self.data.y[rows], stored.clear[rows], *latents
         y, clear, *parts = self.fabric.to_device(tuple(map(self.own_part.of, tensors)))
-        own, guess, said = (
-            Latents(*parts),
-            self._log_of(self._guess_of_all(), rows, self.own_part),
-            self._log_of(self._said, rows, self.own_part),
-        )
-        shares = log_shares(self.model, clear, guess, progress < self.spec.guess, said, self.phase.done)
-        drawn = self._drawn(shares, y, len(rows), self.own_part)
-        return nll_of_h(self.model, own, drawn, self._of_a_gaussian).sum() / len(rows), torch.empty(0)
+        drawn = self._drawn(self._log_shares(rows, clear, progress), y, len(rows), self.own_part)
+        loss = nll_of_h(self.model, Latents(*parts), drawn, self._of_a_gaussian)
+        return loss.sum() / len(rows), torch.empty(0)
+
+    @torch.no_grad()
+    def _log_shares(self, rows: Tensor, clear: Tensor, progress: float) -> Tensor:
+        """Return how much this process's part of some rows is of each class up to a factor, ``[B, K]``, as logarithms.
+
+        At first that is what the h before has said of them, or a graph guesses; then the posterior, with the graph's
+        guess as p(y). It is that of the averaged weights, which errs less while the rate is high, and of z_f without
+        noise, ``[B, d]``: a row's class does not depend on the noise that it learns with.
+        """
+        said = self._log_of(self._said, rows, self.own_part)
+        if said is not None and is_led(self.phase, self._steps_of_phase):
+            return said
+        guess = self._log_of(self._guess_of_all(), rows, self.own_part)
+        if guess is not None and progress < self.spec.guess:
+            return guess
+        with self.average.applied():
+            log_joint = self.model.log_joint_of_z_f(clear)
+        return log_joint if guess is None else log_joint + guess
 
     def _drawn(self, log_shares: Tensor, y: Tensor, rows: int, part: BatchPart) -> Tensor:
         """Return the labels of a part's rows, ``[B]``: the known one, or else a class drawn by its share.
