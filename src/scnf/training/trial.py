@@ -303,8 +303,8 @@ class Trial:
         """Return how much this process's part of some rows is of each class up to a factor, ``[B, K]``, as logarithms.
 
         At first that is what the h before has said of them, or a graph guesses; then the posterior, with the graph's
-        guess as p(y). It is that of the averaged weights, which errs less while the rate is high, and of z_f without
-        noise, ``[B, d]``: a row's class does not depend on the noise that it learns with.
+        guess as p(y). It is that of z_f without noise, ``[B, d]``: a row's class does not depend on the noise that it
+        learns with.
         """
         said = self._log_of(self._said, rows, self.own_part)
         if said is not None and is_led(self.phase, self._steps_of_phase):
@@ -312,8 +312,7 @@ class Trial:
         guess = self._log_of(self._guess_of_all(), rows, self.own_part)
         if guess is not None and progress < self.spec.guess:
             return guess
-        with self.average.applied():
-            log_joint = self.model.log_joint_of_z_f(clear)
+        log_joint = self.model.log_joint_of_z_f(clear)
         return log_joint if guess is None else log_joint + guess
 
     def _drawn(self, log_shares: Tensor, y: Tensor, rows: int, part: BatchPart) -> Tensor:
