@@ -109,7 +109,7 @@ def test_what_the_graph_guesses_is_taught_too(guess_share):
     assert spec is not None
     (x, y, _), (copies, places) = guessing.batches(0), guessing.batches.copies(0, spec)
     with torch.no_grad():
-        guess = guessing._log_of(guessing._guess_of_all(), guessing.batches.rows(0), BatchPart(0, 1))
+        guess = guessing._log_of(guessing.foretold.by_graph(), guessing.batches.rows(0), BatchPart(0, 1))
         assert guess is not None
         of_rows, of_copies = guessing.model(x), guessing.model(copies)
         teacher = guess if guess_share == 0.5 else of_rows / spec.temperature + guess

@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from scnf.recipes import TrainingSpec
-from scnf.training import fit
-from scnf.training import trial as trial_module
+from scnf.training import fit, foretold
 from scnf.training.graph import spread_labels
 from scnf.training.objective import training_objective
 from tests.helpers import blobs, same_weights, small_recipe
@@ -105,13 +104,13 @@ def test_the_guess_counts_for_its_part_of_the_run_alone():
 
 
 def test_where_all_labels_are_known_nothing_is_guessed(monkeypatch):
-    monkeypatch.setattr("scnf.training.trial.spread_labels", None)
+    monkeypatch.setattr(foretold, "spread_labels", None)
     fit(small_recipe(guess=1.0, steps=2), replace(DATA, y=TRUTH))
 
 
 def test_all_restarts_share_one_graph(monkeypatch):
     made = []
-    monkeypatch.setattr(trial_module, "spread_labels", lambda *given: made.append(1) or spread_labels(*given))
+    monkeypatch.setattr(foretold, "spread_labels", lambda *given: made.append(1) or spread_labels(*given))
     fit(small_recipe(guess=1.0, steps=2, n_init=3, holdout=0.2), DATA)
     assert len(made) == 1
 

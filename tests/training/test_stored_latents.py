@@ -85,7 +85,7 @@ def with_latents() -> tuple[Trial, torch.Tensor, Latents]:
     standing = trial(h_alone=0.5)
     randomize(standing.model)
     standing._enter(Phase("h alone", 0.0))
-    standing._said = None
+    standing.foretold.said = None
     assert standing._stored is not None
     return standing, *standing._stored(0)
 
@@ -121,11 +121,11 @@ def test_without_a_graph_the_h_before_tells_the_classes_first(monkeypatch):
 def test_a_graph_tells_the_classes_until_the_posterior_does_beside_it():
     standing = trial(h_alone=0.5, guess=0.7)
     randomize(standing.model)
-    standing.guess = torch.randn(80, 3).softmax(1)
+    standing.foretold.guess = torch.randn(80, 3).softmax(1)
     standing._enter(Phase("h alone", 0.0))
     assert standing._stored is not None
     leading, beside = (standing._log_shares(torch.arange(80), standing._stored.clear, done) for done in (0.6, 0.8))
-    torch.testing.assert_close(leading, standing.guess.log())
+    torch.testing.assert_close(leading, standing.foretold.guess.log())
     own = standing.model.log_posterior(DATA.x).detach()
     torch.testing.assert_close((beside - leading).log_softmax(1), own)
 
@@ -205,7 +205,7 @@ def test_in_a_second_round_f_goes_on_by_what_the_h_that_was_alone_says():
         said, f = trained.model.log_posterior(DATA.x).detach().exp(), weights(trained.model.flow)
         h = weights(trained.model.conditional)
     trained._enter(Phase("together", 0.0, 1))
-    torch.testing.assert_close(trained._said, said)
+    torch.testing.assert_close(trained.foretold.said, said)
     assert torch.equal(weights(trained.model.flow), f)
     assert torch.equal(weights(trained.model.conditional), h)
     *_, row_weights = trained.batches(8)
@@ -214,7 +214,7 @@ def test_in_a_second_round_f_goes_on_by_what_the_h_that_was_alone_says():
     trained.take_step()
     assert not torch.equal(weights(trained.model.flow), f)
     trained.run()
-    torch.testing.assert_close(trained._said, said)  # and leads the next h
+    torch.testing.assert_close(trained.foretold.said, said)  # and leads the next h
     assert trained.phase[::2] == ("h alone", 1)
 
 
@@ -222,11 +222,11 @@ def test_what_was_said_stands_in_for_the_posterior(monkeypatch):
     """The gradient is that of the expected joint likelihood under it, whatever the model says by now."""
     trained = trial(steps=16, h_alone=0.5, rounds=2)
     trained._enter(Phase("together", 0.0, 1))
-    trained._said = torch.rand(80, 3, generator=torch.Generator().manual_seed(0)).softmax(1)
+    trained.foretold.said = torch.rand(80, 3, generator=torch.Generator().manual_seed(0)).softmax(1)
     batch = trained.batches(0, 0.6)
     loss, _ = trained._loss(0.6, batch, None, BatchPart(0, 1))
     x, y, row_weights = batch
-    shares = trained._said[trained.batches.rows(0)]
+    shares = trained.foretold.said[trained.batches.rows(0)]
     shares = torch.where(y[:, None] >= 0, torch.nn.functional.one_hot(y.clamp(min=0), 3).float(), shares)
     expected = -(row_weights[:, None] * shares * trained.model.log_joint(x)).sum()
     torch.testing.assert_close(loss, expected)
@@ -245,7 +245,7 @@ def test_a_run_of_some_seconds_has_its_rounds(labelled):
     spec = {"steps": 1_000_000, "max_minutes": 0.02, "h_alone": 0.5, "rounds": 2}
     timed = Trial(small_recipe(**spec), data, 0, 0, Fabric(accelerator="cpu", devices=1), seconds=1.2)
     seen = []
-    timed.run(lambda trained: seen.append((trained.phase.kind, trained.phase.round, trained._said is not None)))
+    timed.run(lambda trained: seen.append((trained.phase.kind, trained.phase.round, trained.foretold.said is not None)))
     order, some = list(dict.fromkeys(seen)), labelled < 80
     assert order == [("together", 0, False), ("h alone", 0, some), ("together", 1, some), ("h alone", 1, some)]
 
@@ -260,7 +260,7 @@ def test_a_run_may_leap_over_parts(first, kind, monkeypatch):
         trained.take_step()
     monkeypatch.setattr(trial_module, "phase_of", lambda spec, progress: Phase(kind, 0.1, 1))
     trained.take_step()
-    assert trained._said is not None
+    assert trained.foretold.said is not None
     assert (trained._stored is None) == (kind == "together")
 
 

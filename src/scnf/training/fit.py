@@ -195,7 +195,7 @@ class _Run:
         self.objectives.append(objective)
         self.steps.append(trial.step)
         self.history.extend(trial.history)
-        self.trial, self.guess = None, trial.guess
+        self.trial, self.guess = None, trial.foretold.guess
 
     def _seconds_for_a_restart(self) -> float | None:
         """Return an equal share of the time that is left; a restart that ended early leaves more to the others."""

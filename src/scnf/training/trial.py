@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import torch
@@ -23,7 +23,7 @@ from scnf.training.compiling import compiled
 from scnf.training.data import TrainingData, gaussian_log_density
 from scnf.training.devices import add_over_processes
 from scnf.training.ema import WeightAverage
-from scnf.training.graph import spread_labels
+from scnf.training.foretold import Foretold, log_of
 from scnf.training.guess import start_rows
 from scnf.training.h_alone import fresh_h, is_led, nll_of_h
 from scnf.training.held_out import HeldOut
@@ -31,7 +31,7 @@ from scnf.training.losses import drawn_classes
 from scnf.training.mean_objective import mean_objective
 from scnf.training.objective import consistency_objective, training_objective, wrongly_told
 from scnf.training.optimizer import let_h_learn, load_state_by_name, make_optimizer, set_rate, state_by_name
-from scnf.training.record import Record
+from scnf.training.record import Curve, Record
 from scnf.training.schedule import Pace, Phase, Turn, clutter_level, consistency_weight, learning_rate, phase_of
 from scnf.training.stored_latents import StoredLatents
 
@@ -45,8 +45,6 @@ _HELD_OUT_ROWS = 2048
 _PAIRS_WORTH_A_PASS = 512
 # Labelled rows that are looked at for a point of the curve, where no step tells how many of them are told wrongly.
 _ROWS_TO_LOOK_AT = 100
-# No guess is so sure that the density could not say otherwise.
-_LEAST_GUESS = 1e-6
 # A part's loss, and which of its labelled rows are told wrongly.
 _Told = tuple[Tensor, Tensor]
 
@@ -96,20 +94,22 @@ class Trial:
         self.held_out = HeldOut(aside.continuous(), self.spec) if len(aside.y) else None
         self.batches = Batches(data.x, data.y, self.spec, self.seed, data.levels)
         self.step = 0
-        self.history: list[Record] = []
-        self._sums = [0.0, 0.0, 0.0]
-        self._wrong_of_labelled = [0.0, 0.0]
+        self.curve = Curve()
         self._bad_in_a_row = 0
-        self.guess = guess
+        self.foretold = Foretold(data, self.spec, guess)
         self.phase = phase_of(self.spec, 0.0)
         self.phase_began = 0  # at which step
         self._stored: StoredLatents | None = None
-        self._said: Tensor | None = None  # of all rows by the h before, [N, K]
 
     @property
     def progress(self) -> float:
         """How much of the schedule is done, from 0 to 1."""
         return self.pace.progress(self.step)
+
+    @property
+    def history(self) -> list[Record]:
+        """The training curve."""
+        return self.curve.points
 
     @property
     def _steps_of_phase(self) -> int:
@@ -146,7 +146,7 @@ class Trial:
             self.optimizer.step()
             self.average.update(self._steps_of_phase)
             self._bad_in_a_row = 0
-            self._sums = [self._sums[0] + loss_value, self._sums[1] + norm_value, self._sums[2] + 1]
+            self.curve.add_step(loss_value, norm_value)
         else:
             self._skip_bad_step(loss_value, norm_value)
         self.step += 1
@@ -211,9 +211,8 @@ class Trial:
         """Return a part of the loss of a batch, and which of its labelled rows are told wrongly."""
         x, y, weights = self.fabric.to_device(tuple(map(part.of, batch)))
         rows, labelled = len(batch[1]), self.batches.counts["labelled"]
-        only_guess = progress < self.spec.guess or self._said is not None
-        said = self._guess_of_all() if self._said is None else self._said
-        guess = self._log_of(said, self.batches.rows(self.step), part)
+        only_guess = progress < self.spec.guess or self.foretold.said is not None
+        guess = self._log_of(self.foretold.by_all(), self.batches.rows(self.step), part)
         clutter = self._of_a_gaussian + clutter_level(self.spec, progress)
         if copies is None:
             if guess is not None and only_guess and self._is_worth_a_pass(len(y)):
@@ -261,8 +260,8 @@ class Trial:
 
     def _let_f_go_on(self) -> None:
         """What the h that was alone says of all rows is known now, and stands in for their posterior."""
-        if self.batches.counts["hidden"]:
-            self._said = (self._stored or self._latents()).posterior()
+        if self.foretold.any_hidden:
+            self.foretold.said = (self._stored or self._latents()).posterior()
         self._stored = None
         self._weigh_all_rows_alike()
         let_h_learn(self.optimizer, self.spec, alone=False)
@@ -276,9 +275,10 @@ class Trial:
     def _let_h_be_alone(self, is_new: bool) -> None:
         self._stored = self._latents()
         if is_new:
-            if self._said is None and self.batches.counts["hidden"] and self._guess_of_all() is None:
-                self._said = self._stored.posterior()  # by an h that f only just came to stand for
-            new = fresh_h(self.recipe, self.data, *self._stored.first(_FIRST_ROWS), self._guess_of_all(), self.seed)
+            if self.foretold.any_hidden and self.foretold.by_all() is None:
+                self.foretold.said = self._stored.posterior()  # by the h that followed f so far
+            guess = self.foretold.by_graph()
+            new = fresh_h(self.recipe, self.data, *self._stored.first(_FIRST_ROWS), guess, self.seed)
             self.model.conditional.load_state_dict(new.state_dict())
             self.average.begin_anew()
             let_h_learn(self.optimizer, self.spec, alone=True)
@@ -306,10 +306,10 @@ class Trial:
         guess as p(y). It is that of z_f without noise, ``[B, d]``: a row's class does not depend on the noise that it
         learns with.
         """
-        said = self._log_of(self._said, rows, self.own_part)
+        said = self._log_of(self.foretold.said, rows, self.own_part)
         if said is not None and is_led(self.phase, self._steps_of_phase):
             return said
-        guess = self._log_of(self._guess_of_all(), rows, self.own_part)
+        guess = self._log_of(self.foretold.by_graph(), rows, self.own_part)
         if guess is not None and progress < self.spec.guess:
             return guess
         log_joint = self.model.log_joint_of_z_f(clear)
@@ -324,16 +324,7 @@ class Trial:
         return drawn_classes(log_shares, y, self.fabric.to_device(part.of(uniform)))
 
     def _log_of(self, shares: Tensor | None, rows: Tensor, part: BatchPart) -> Tensor | None:
-        """Return the log of what all rows are said to be, of a part of some; None if nothing is said."""
-        return None if shares is None else self.fabric.to_device(shares[part.of(rows)].clamp(min=_LEAST_GUESS).log())
-
-    def _guess_of_all(self) -> Tensor | None:
-        if not self.spec.guess or not self.batches.counts["hidden"]:
-            return None
-        if self.guess is None:
-            # The same in all processes and after a stop, so it is kept nowhere.
-            self.guess = spread_labels(self.data.x, self.data.y, self.data.classes)
-        return self.guess
+        return self.fabric.to_device(log_of(shares, part.of(rows)))
 
     def _agree(self, told: list[_Told]) -> float:
         """Return the loss of the whole batch, and go by the first process's clock: all must decide alike by them."""
@@ -342,7 +333,7 @@ class Trial:
         own = (float(sum(losses)), spent, float(sum(map(torch.sum, wrong))), float(sum(map(len, wrong))))
         total, spent, mistakes, labelled = add_over_processes(self.fabric, *own)
         self.pace.agree(spent)
-        self._wrong_of_labelled = [self._wrong_of_labelled[0] + mistakes, self._wrong_of_labelled[1] + labelled]
+        self.curve.add_labelled(mistakes, labelled)
         return total
 
     def _skip_bad_step(self, loss: float, norm: float) -> None:
@@ -357,26 +348,19 @@ class Trial:
         due_by_time = self.pace.seconds is not None and int(self.progress * _RECORDS) > int(before * _RECORDS)
         if self.step % every and not due_by_time and self.progress < 1:
             return
-        loss, norm, count = self._sums
-        if count:
-            weight = self.batches.labelled_weight(before)
-            held_out = self.held_out.last if self.held_out else None
-            error = self._labelled_error()
-            self.history.append(
-                Record(self.restart, self.step, loss / count, norm / count, rate, weight, held_out, error)
-            )
-        self._sums, self._wrong_of_labelled = [0.0, 0.0, 0.0], [0.0, 0.0]
+        if not self.curve.labelled_rows:
+            self._look_at_labelled()
+        held_out = self.held_out.last if self.held_out else None
+        self.curve.end_point(self.restart, self.step, rate, self.batches.labelled_weight(before), held_out)
 
     @torch.no_grad()
-    def _labelled_error(self) -> float | None:
-        """Return how many labelled rows of the last steps are told wrongly, in percent, or of all where none was."""
-        wrong, labelled = self._wrong_of_labelled
+    def _look_at_labelled(self) -> None:
+        """Ask of some labelled rows, where no step of late told which of them are told wrongly."""
         rows = self.batches.pools["labelled"][:_ROWS_TO_LOOK_AT]
-        if not labelled and len(rows):
+        if len(rows):
             x = self.fabric.to_device(self.batches.values(self.data.x[rows], seeded(self.seed, self.step, 8)))
-            mistakes = wrongly_told(self.model.log_joint(x), self.fabric.to_device(self.data.y[rows]))
-            wrong, labelled = float(mistakes.sum()), len(rows)
-        return 100 * wrong / labelled if labelled else None
+            wrong = wrongly_told(self.model.log_joint(x), self.fabric.to_device(self.data.y[rows]))
+            self.curve.add_labelled(float(wrong.sum()), len(rows))
 
     def objective(self) -> float:
         """Return equation 1, a training row's mean, with the averaged weights."""
@@ -391,17 +375,15 @@ class Trial:
         tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
         tensors |= {f"average.{i}": value for i, value in enumerate(self.average.average)}
         tensors |= state_by_name(self.optimizer, self.model)
-        if self._said is not None:
-            tensors["said"] = self._said
+        if self.foretold.said is not None:
+            tensors["said"] = self.foretold.said
         held_out = {} if self.held_out is None else self.held_out.values()
         if self.held_out is not None:
             tensors |= {f"held_out.{i}": value for i, value in enumerate(self.held_out.weights)}
         values = {
             "restart": self.restart,
             "step": self.step,
-            "history": [asdict(record) for record in self.history],
-            "sums": self._sums,
-            "wrong_of_labelled": self._wrong_of_labelled,
+            **self.curve.state(),
             "bad_in_a_row": self._bad_in_a_row,
             "seconds": self.pace.seconds,
             "spent": self.pace.spent,
@@ -419,16 +401,15 @@ class Trial:
         for i, average in enumerate(self.average.average):
             average.copy_(tensors[f"average.{i}"])
             self._good[i].copy_(average)
-        self._said = tensors.get("said")
+        self.foretold.said = tensors.get("said")
         self.phase, self.phase_began = Phase(*values["phase"]), values["phase_began"]
         let_h_learn(self.optimizer, self.spec, alone=self.phase.kind == "h alone")
         if self.phase.round:
             self._weigh_all_rows_alike()
         load_state_by_name(self.optimizer, self.model, tensors)
         self.step = values["step"]
-        self.history = [Record(**record) for record in values["history"]]
-        self._sums, self._bad_in_a_row = values["sums"], values["bad_in_a_row"]
-        self._wrong_of_labelled = values.get("wrong_of_labelled", [0.0, 0.0])
+        self.curve.go_on(values)
+        self._bad_in_a_row = values["bad_in_a_row"]
         self.pace.go_on(values["seconds"], values["spent"], values["prelude"])
         if turned := values.get("turned"):
             self.pace.turned = Turn(*turned)
