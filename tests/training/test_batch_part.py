@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from scnf.training import fit
-from scnf.training import trial as trial_module
+from scnf.training import fit, together
 from scnf.training.batch_part import BatchPart
 from tests.helpers import blobs, small_recipe
 from tests.training.test_consistency import IMAGES, pictures
@@ -61,7 +60,7 @@ def test_so_do_images(training, devices):
 
 def test_all_parts_have_as_many_known_labels(monkeypatch):
     """Of 7 labelled rows a part of four has one or two: h is asked for the class of one alone, all else for all."""
-    monkeypatch.setattr(trial_module, "_PAIRS_WORTH_A_PASS", 1)
+    monkeypatch.setattr(together, "_PAIRS_WORTH_A_PASS", 1)
     data = blobs(rows=80, classes=3, labelled=12)
     whole, in_parts = (
         small_recipe(steps=4, batch_size=16, labelled_share=7 / 16, part_size=size) for size in (None, 4)

@@ -9,7 +9,7 @@ from lightning_fabric import Fabric
 from scnf.errors import UserError
 from scnf.training import TrainingData, consistency_loss, fit
 from scnf.training.batch_part import BatchPart
-from scnf.training.schedule import phase_of
+from scnf.training.foretold import log_of
 from scnf.training.trial import Trial
 from tests.helpers import blobs, randomize, small_recipe
 from tests.training.test_devices import check_same
@@ -37,9 +37,8 @@ def trial(chosen, data=None) -> Trial:
 
 
 def loss_of(chosen: Trial, progress: float) -> torch.Tensor:
-    batch, copies = chosen.batches(0, progress), chosen._copies(progress)
-    chosen._enter(phase_of(chosen.spec, progress))
-    return chosen._loss(progress, batch, copies, BatchPart(0, 1))[0]
+    batch = chosen.together.batch(chosen.batches, 0, progress)
+    return chosen.together.loss(batch, progress, BatchPart(0, 1))[0]
 
 
 def test_the_loss_of_a_step_is_likelihood_and_consistency():
@@ -109,8 +108,9 @@ def test_what_the_graph_guesses_is_taught_too(guess_share):
     assert spec is not None
     (x, y, _), (copies, places) = guessing.batches(0), guessing.batches.copies(0, spec)
     with torch.no_grad():
-        guess = guessing._log_of(guessing.foretold.by_graph(), guessing.batches.rows(0), BatchPart(0, 1))
-        assert guess is not None
+        shares = guessing.foretold.by_graph()
+        assert shares is not None
+        guess = log_of(shares, guessing.batches.rows(0))
         of_rows, of_copies = guessing.model(x), guessing.model(copies)
         teacher = guess if guess_share == 0.5 else of_rows / spec.temperature + guess
         # The graph knows what the row itself does not: rows are taught like their copies.

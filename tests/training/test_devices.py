@@ -134,14 +134,14 @@ def test_divergence_is_told_once(capfd):
 def worker_that(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
     """Let the other process do something of its own after ``steps`` losses."""
     code = """
-from scnf.training import trial, worker
-original, steps = trial.training_objective, []
+from scnf.training import together, worker
+original, steps = together.training_objective, []
 def objective(*inputs):
     steps.append(1)
     loss = original(*inputs)
     {}
     return loss
-trial.training_objective = objective
+together.training_objective = objective
 worker.main()
 """
     monkeypatch.setattr(devices, "_WORKER", code.format("\n    ".join(lines)))

@@ -8,8 +8,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from scnf.errors import UserError
 from scnf.evaluation.metrics import error_percent
 from scnf.tensorfile import read_tensors
-from scnf.training import DivergedError, TrainingData, fit
-from scnf.training import trial as trial_module
+from scnf.training import DivergedError, TrainingData, fit, together
 from scnf.training.data import gaussian_log_density
 from scnf.training.objective import training_objective
 from scnf.training.schedule import clutter_level
@@ -96,7 +95,7 @@ def test_sgd_and_em_take_the_same_path():
 @pytest.mark.parametrize("clf_weight", [0.0, 1.0])
 def test_sparing_h_the_other_classes_of_labelled_rows_changes_no_step(monkeypatch, clf_weight):
     def trained(pairs: int):
-        monkeypatch.setattr(trial_module, "_PAIRS_WORTH_A_PASS", pairs)
+        monkeypatch.setattr(together, "_PAIRS_WORTH_A_PASS", pairs)
         return fit(small_recipe(clf_weight=clf_weight), DATA)
 
     plain, spared = trained(pairs=1_000_000), trained(pairs=0)
@@ -105,7 +104,7 @@ def test_sparing_h_the_other_classes_of_labelled_rows_changes_no_step(monkeypatc
 
 
 def test_where_no_step_tells_how_many_labelled_rows_are_told_wrongly_all_are_looked_at(monkeypatch):
-    monkeypatch.setattr(trial_module, "_PAIRS_WORTH_A_PASS", 0)
+    monkeypatch.setattr(together, "_PAIRS_WORTH_A_PASS", 0)
     trial = Trial(small_recipe(), DATA, 0, 0, Fabric(devices=1, accelerator="cpu"))
     labelled = DATA.y >= 0
     errors = []
@@ -190,13 +189,13 @@ def test_labels_may_be_whole_numbers_of_any_type(dtype):
 
 def poisoned(monkeypatch, after: int) -> None:
     """Let every loss from a step on be NaN."""
-    original, seen = trial_module.training_objective, []
+    original, seen = together.training_objective, []
 
     def objective(*inputs) -> torch.Tensor:
         seen.append(1)
         return original(*inputs) * (math.nan if len(seen) > after else 1.0)
 
-    monkeypatch.setattr(trial_module, "training_objective", objective)
+    monkeypatch.setattr(together, "training_objective", objective)
 
 
 def test_divergence_is_told_and_the_last_good_weights_are_kept(monkeypatch, tmp_path):

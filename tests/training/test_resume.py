@@ -10,8 +10,9 @@ import torch
 from scnf.errors import UserError
 from scnf.modelfile import TrainedModel
 from scnf.tensorfile import FileFormatError, read_tensors
-from scnf.training import DivergedError, Fitted, fit
+from scnf.training import DivergedError, Fitted, fit, together
 from scnf.training import trial as trial_module
+from scnf.training.h_alone import HAlone
 from tests.helpers import blobs, same_weights, small_recipe
 
 DATA = blobs()
@@ -100,8 +101,10 @@ def test_other_recipes_resume_as_well(checkpoint, recipe):
 
 @pytest.mark.parametrize("f", [None, {"kind": "ffjord", "hidden": 8, "solver_steps": 2, "trace": "hutchinson"}])
 @pytest.mark.parametrize("step", [3, 4, 6, 7])
-def test_a_second_round_resumes_as_well(checkpoint, f, step):
+@pytest.mark.parametrize("is_better", [True, False], ids=["taken", "put-back"])
+def test_a_second_round_resumes_as_well(checkpoint, monkeypatch, f, step, is_better):
     """By what was said, or by what is yet to be said of rows of which a new session has nothing stored."""
+    monkeypatch.setattr(HAlone, "is_better", lambda alone: is_better)
     more = {} if f is None else {"f": f}
     recipe = small_recipe(h_alone=0.5, rounds=2, labelled_weight=0.5, noise=0.1, steps=8, **more)
     stopped(checkpoint, 0, step, recipe)
@@ -120,7 +123,7 @@ def test_the_curve_goes_on_in_the_middle_of_a_stretch(checkpoint, monkeypatch):
 
 def test_bad_batches_are_counted_on_after_a_stop(checkpoint, monkeypatch):
     recipe, nan = small_recipe(steps=30), torch.tensor(float("nan"), requires_grad=True)
-    monkeypatch.setattr(trial_module, "training_objective", lambda log_joint, *more: nan * log_joint.sum())
+    monkeypatch.setattr(together, "training_objective", lambda log_joint, *more: nan * log_joint.sum())
     stopped(checkpoint, 0, 12, recipe)
     heard = []
     with pytest.raises(DivergedError):

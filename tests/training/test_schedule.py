@@ -11,7 +11,7 @@ from scnf.recipes.schema import ConsistencySpec
 from scnf.tensorfile import read_tensors
 from scnf.training import Fitted, fit, schedule
 from scnf.training import fit as fit_function
-from scnf.training.schedule import Pace, Phase, clutter_level, consistency_weight, learning_rate, phase_of
+from scnf.training.schedule import Pace, Phase, clutter_level, consistency_weight, learning_rate, phase_of, rounds_in
 from tests.helpers import blobs, same_weights, small_recipe
 
 DATA = blobs()
@@ -66,25 +66,25 @@ def rates(fitted: Fitted) -> list[float]:
 
 def test_learning_rate_schedule():
     spec = TrainingSpec(learning_rate=0.01, warmup_steps=10, steps=1000)
-    found = [learning_rate(spec, step, phase_of(spec, step / 1000)) for step in range(1000)]
+    found = [learning_rate(spec, step, phase_of(spec, step / 1000, 1)) for step in range(1000)]
     assert found[0] == pytest.approx(0.001)
     assert max(found) == pytest.approx(0.01, rel=1e-3)
     assert found[500] == pytest.approx(0.005)
     assert 0 < found[-1] < 1e-6
     assert all(a >= b for a, b in pairwise(found[10:]))
     spec = TrainingSpec(learning_rate=0.01, warmup_steps=0)
-    assert learning_rate(spec, 0, phase_of(spec, 0.0)) == pytest.approx(0.01)
+    assert learning_rate(spec, 0, phase_of(spec, 0.0, 1)) == pytest.approx(0.01)
 
 
 def test_the_rate_waits_for_its_decay():
     spec = TrainingSpec(learning_rate=0.01, warmup_steps=0, decay_start=0.6)
-    found = [learning_rate(spec, 9, phase_of(spec, progress)) for progress in (0, 0.6, 0.8, 1)]
+    found = [learning_rate(spec, 9, phase_of(spec, progress, 1)) for progress in (0, 0.6, 0.8, 1)]
     assert found == pytest.approx([0.01, 0.01, 0.005, 0])
 
 
 def test_the_rate_may_fall_in_a_straight_line():
     spec = TrainingSpec(learning_rate=0.01, warmup_steps=0, decay="linear")
-    found = [learning_rate(spec, 9, phase_of(spec, progress)) for progress in (0, 0.25, 0.5, 0.9, 1)]
+    found = [learning_rate(spec, 9, phase_of(spec, progress, 1)) for progress in (0, 0.25, 0.5, 0.9, 1)]
     assert found == pytest.approx([0.01, 0.0075, 0.005, 0.001, 0])
 
 
@@ -135,7 +135,7 @@ def test_the_whole_schedule_fits_into_the_time(clock):
     assert seen == pytest.approx([1e-4, *(step / 9 for step in range(1, 10))])
     spec = TrainingSpec(learning_rate=0.01, warmup_steps=0)
     # The first point of the curve comes with the second step.
-    expected = [learning_rate(spec, step, phase_of(spec, done)) for step, done in enumerate(seen[:-1], start=1)]
+    expected = [learning_rate(spec, step, phase_of(spec, done, 1)) for step, done in enumerate(seen[:-1], start=1)]
     assert rates(fitted) == pytest.approx(expected)
     weights = [record.labelled_weight for record in fitted.history]
     assert weights[0] == pytest.approx(0.9, rel=1e-3)
@@ -212,7 +212,7 @@ def test_clutter_falls_while_labels_lead_and_is_gone_then():
     ],
 )
 def test_f_and_h_learn_together_and_then_h_alone(h_alone, progress, expected):
-    assert phase_of(TrainingSpec(h_alone=h_alone), progress) == Phase(*expected)
+    assert phase_of(TrainingSpec(h_alone=h_alone), progress, 1) == Phase(*expected)
 
 
 @pytest.mark.parametrize(
@@ -227,9 +227,19 @@ def test_f_and_h_learn_together_and_then_h_alone(h_alone, progress, expected):
     ],
 )
 def test_rounds_are_as_long_as_each_other(progress, expected):
-    phase = phase_of(TrainingSpec(h_alone=0.4, rounds=2), progress)
+    phase = phase_of(TrainingSpec(h_alone=0.4, rounds=2), progress, 2)
     assert (phase.kind, phase.round) == (expected[0], expected[2])
     assert phase.done == pytest.approx(expected[1])
+
+
+@pytest.mark.parametrize("progress", [0.0, 0.4, 1.0])
+def test_in_no_rounds_at_all_f_and_h_are_together_to_the_end(progress):
+    assert phase_of(TrainingSpec(h_alone=0.4, rounds=2), progress, 0) == Phase("together", progress, 0)
+
+
+@pytest.mark.parametrize(("steps", "rounds"), [(2499, 0), (2500, 1), (4999.9, 1), (5000, 2), (7500, 3), (1e6, 3)])
+def test_a_run_has_no_more_rounds_than_there_is_time_for(steps, rounds):
+    assert rounds_in(TrainingSpec(h_alone=0.4, rounds=3), steps) == rounds
 
 
 @pytest.mark.parametrize("keys", [{"rounds": 2}, {"rounds": 2, "h_alone": 0.5, "guess": 0.1}, {"rounds": 0}])
@@ -240,7 +250,7 @@ def test_rounds_without_an_h_to_go_by_are_refused(keys):
 
 def test_where_h_learns_alone_the_rate_falls_twice():
     spec = TrainingSpec(learning_rate=1.0, h_rate=2.0, h_alone=0.25, warmup_steps=0, decay="linear")
-    of_both = [learning_rate(spec, 9, phase_of(spec, progress)) for progress in (0.0, 0.375, 0.749999)]
-    of_h = [spec.h_rate * learning_rate(spec, 9, phase_of(spec, progress)) for progress in (0.75, 0.875, 1.0)]
+    of_both = [learning_rate(spec, 9, phase_of(spec, progress, 1)) for progress in (0.0, 0.375, 0.749999)]
+    of_h = [spec.h_rate * learning_rate(spec, 9, phase_of(spec, progress, 1)) for progress in (0.75, 0.875, 1.0)]
     assert of_both == pytest.approx([1.0, 0.5, 0.0], abs=1e-5)
     assert of_h == pytest.approx([1.0, 0.5, 0.0])

@@ -6,9 +6,11 @@ from lightning_fabric import Fabric
 
 from scnf.model import Latents
 from scnf.nets import MLP, NO_LIMIT
-from scnf.training import TrainingData, h_alone
+from scnf.training import TrainingData, h_alone, schedule, together
 from scnf.training import trial as trial_module
 from scnf.training.batch_part import BatchPart
+from scnf.training.drawn import drawn_for
+from scnf.training.h_alone import HAlone
 from scnf.training.losses import marginal_nll
 from scnf.training.schedule import Phase
 from scnf.training.stored_latents import StoredRows
@@ -68,8 +70,8 @@ def test_every_row_has_its_turn_with_latents_of_its_own():
     drawn = trial(data, f=f, h_alone=0.5)
     randomize(drawn.model)
     drawn._enter(Phase("h alone", 0.0))
-    assert drawn._stored is not None
-    seen = [drawn._stored(step) for step in range(20)]
+    assert drawn.alone is not None
+    seen = [drawn.alone.stored(step) for step in range(20)]
     # 1,200 rows are two steps of 512; which are left out changes from one draw to the next, of which there are three.
     assert len(torch.cat([rows for rows, *_ in seen[:2]]).unique()) == 1024
     assert len({tuple(rows.tolist()) for rows, *_ in seen[:6]}) == 2
@@ -85,9 +87,8 @@ def with_latents() -> tuple[Trial, torch.Tensor, Latents]:
     standing = trial(h_alone=0.5)
     randomize(standing.model)
     standing._enter(Phase("h alone", 0.0))
-    standing.foretold.said = None
-    assert standing._stored is not None
-    return standing, *standing._stored(0)
+    assert standing.alone is not None
+    return standing, *standing.alone.stored(0)
 
 
 def test_stored_latents_tell_the_same_log_joint():
@@ -109,8 +110,9 @@ def test_without_a_graph_the_h_before_tells_the_classes_first(monkeypatch):
 
     def told() -> torch.Tensor:
         trained.take_step()
-        assert trained._stored is not None
-        return trained._log_shares(torch.arange(80), trained._stored.clear, trained.progress).log_softmax(1)
+        assert trained.alone is not None
+        led = h_alone.is_led(trained.phase, trained.step - trained.phase_began)
+        return trained.alone.log_shares(torch.arange(80), led, trained.progress).log_softmax(1)
 
     torch.testing.assert_close(told(), said)
     own = told()  # two steps are over, and more than a sixth of the time
@@ -123,23 +125,24 @@ def test_a_graph_tells_the_classes_until_the_posterior_does_beside_it():
     randomize(standing.model)
     standing.foretold.guess = torch.randn(80, 3).softmax(1)
     standing._enter(Phase("h alone", 0.0))
-    assert standing._stored is not None
-    leading, beside = (standing._log_shares(torch.arange(80), standing._stored.clear, done) for done in (0.6, 0.8))
+    assert standing.alone is not None
+    leading, beside = (standing.alone.log_shares(torch.arange(80), True, done) for done in (0.6, 0.8))
     torch.testing.assert_close(leading, standing.foretold.guess.log())
     own = standing.model.log_posterior(DATA.x).detach()
     torch.testing.assert_close((beside - leading).log_softmax(1), own)
 
 
-def test_nets_of_an_h_that_is_alone_see_nothing_beyond_a_limit_and_all_others_see_all():
+def limits(trained: Trial) -> set[float]:
+    return {float(net.limit) for net in trained.model.modules() if isinstance(net, MLP) and net.has_limit}
+
+
+def test_nets_of_an_h_that_is_alone_see_nothing_beyond_a_limit_and_all_others_see_all(monkeypatch):
+    taken(monkeypatch)
     trained = trial(steps=8, h_alone=0.5)
-
-    def limits() -> set[float]:
-        return {float(net.limit) for net in trained.model.modules() if isinstance(net, MLP) and net.has_limit}
-
     trained.take_step()
-    assert limits() == {NO_LIMIT}
+    assert limits(trained) == {NO_LIMIT}
     trained.run()
-    assert limits() == {10.0}
+    assert limits(trained) == {10.0}
 
 
 def test_drawn_classes_have_the_gradient_of_the_marginal_likelihood():
@@ -150,9 +153,9 @@ def test_drawn_classes_have_the_gradient_of_the_marginal_likelihood():
         marginal_nll(guessing.model.log_joint_of_latents(latents), DATA.y[rows]).mean(), h, allow_unused=True
     )
     total = [torch.zeros_like(parameter) for parameter in h]
+    assert guessing.alone is not None
     for step in range(400):
-        guessing.step = step
-        loss, _ = guessing._loss_of_h(0.6, guessing._stored)
+        loss = guessing.alone.loss(step, Phase("h alone", 0.9), 300, 0.6, BatchPart(0, 1))
         for sum_, part in zip(total, torch.autograd.grad(loss, h, allow_unused=True), strict=True):
             if part is not None:
                 sum_ += part / 400
@@ -160,23 +163,26 @@ def test_drawn_classes_have_the_gradient_of_the_marginal_likelihood():
     assert (one - other).norm() < 0.1 * one.norm()
 
 
-def test_a_row_that_is_far_out_does_not_lead_all_others(monkeypatch):
+def test_a_row_that_is_far_out_does_not_lead_all_others():
     """Its gradient, which would be all that counts, is small beside that of the other rows."""
     standing, rows, latents = with_latents()
+    alone = standing.alone
+    assert alone is not None
+    stored = alone.stored
     z_f = latents.z_f.clone()
     z_f[3] *= 1e5
     h = list(standing.model.conditional.parameters())
 
     def gradient(z_f: torch.Tensor) -> torch.Tensor:
-        group = next(iter(standing._stored._stored))
-        standing._stored._stored[group] = StoredRows(rows, latents._replace(z_f=z_f))
-        loss, _ = standing._loss_of_h(0.6, standing._stored)
+        group = next(iter(stored._stored))
+        stored._stored[group] = StoredRows(rows, latents._replace(z_f=z_f))
+        loss = alone.loss(0, Phase("h alone", 0.9), 300, 0.6, BatchPart(0, 1))
         found = torch.autograd.grad(loss, h, allow_unused=True)
         return torch.cat([part.flatten() for part in found if part is not None])
 
     usual = gradient(latents.z_f).norm()
     with_one_far_out = gradient(z_f).norm()
-    monkeypatch.setattr(h_alone, "_FAR_OUT", 1e12)
+    alone._far_out, alone._limit = 1e12, 1e12
     assert with_one_far_out < 3 * usual
     assert gradient(z_f).norm() > 1e6 * usual
     torch.testing.assert_close(gradient(latents.z_f).norm(), usual)  # the others count as they did
@@ -189,15 +195,22 @@ def test_the_posterior_of_all_rows_has_no_noise_in_it():
     drawn = trial(TrainingData(x, torch.arange(1200) % 3, 3, levels=4), f=f, h_alone=0.5)
     randomize(drawn.model)
     drawn._enter(Phase("h alone", 0.0))
-    assert drawn._stored is not None
-    posterior = drawn._stored.posterior()
+    assert drawn.alone is not None
+    stored = drawn.alone.stored
+    posterior = stored.posterior(drawn.model)
     torch.testing.assert_close(posterior, drawn.model.log_posterior((x + 0.5) / 4).detach().exp())
     for step in range(6):  # three draws of noise
-        drawn._stored(step)
-    assert torch.equal(drawn._stored.posterior(), posterior)
+        stored(step)
+    assert torch.equal(stored.posterior(drawn.model), posterior)
 
 
-def test_in_a_second_round_f_goes_on_by_what_the_h_that_was_alone_says():
+def taken(monkeypatch, is_better: bool = True) -> None:
+    """Let every new h be taken, or put back, whatever it says."""
+    monkeypatch.setattr(HAlone, "is_better", lambda alone: is_better)
+
+
+def test_in_a_second_round_f_goes_on_by_what_the_h_that_was_alone_says(monkeypatch):
+    taken(monkeypatch)
     trained = trial(steps=16, h_alone=0.5, rounds=2, ema=0.9, labelled_weight=0.5)
     for _ in range(8):
         trained.take_step()
@@ -205,6 +218,7 @@ def test_in_a_second_round_f_goes_on_by_what_the_h_that_was_alone_says():
         said, f = trained.model.log_posterior(DATA.x).detach().exp(), weights(trained.model.flow)
         h = weights(trained.model.conditional)
     trained._enter(Phase("together", 0.0, 1))
+    assert trained.foretold.said is not None
     torch.testing.assert_close(trained.foretold.said, said)
     assert torch.equal(weights(trained.model.flow), f)
     assert torch.equal(weights(trained.model.conditional), h)
@@ -218,71 +232,145 @@ def test_in_a_second_round_f_goes_on_by_what_the_h_that_was_alone_says():
     assert trained.phase[::2] == ("h alone", 1)
 
 
+@pytest.mark.parametrize("graph", [0.0, 0.4])
+def test_a_new_h_that_is_worse_than_the_one_before_changes_nothing(monkeypatch, graph):
+    taken(monkeypatch, False)
+    trained = trial(steps=16, h_alone=0.5, ema=0.9, guess=graph, labelled_weight=0.5)
+    for _ in range(8):
+        trained.take_step()
+    with trained.average.applied():
+        before = {name: value.clone() for name, value in trained.model.state_dict().items()}
+    trained.run()
+    with trained.average.applied():
+        after = trained.model.state_dict()
+    assert trained.step == 16
+    for name, value in before.items():
+        assert torch.equal(after[name], value), name
+    assert trained.foretold.said is None
+    assert trained.batches.labelled_weight(0.6) == 0.5
+
+
+def test_after_a_worse_h_the_next_round_goes_on_as_the_first(monkeypatch):
+    taken(monkeypatch, False)
+    trained = trial(steps=16, h_alone=0.5, rounds=2, labelled_weight=0.5)
+    trained.run(lambda trained: None)
+    assert trained.phase[::2] == ("h alone", 1)
+    assert trained.foretold.said is None
+    assert trained.batches.labelled_weight(0.6) == 0.5
+
+
+def test_the_better_h_is_the_one_by_which_equation_1_is_less():
+    standing = trial(h={"kind": "gaussian", "covariance": "full"}, h_alone=0.5)
+    standing._enter(Phase("h alone", 0.0))
+    alone = standing.alone
+    assert alone is not None
+    alone.put_back()
+    assert not alone.is_better()  # the same is no better
+    for shift in (0.5, -0.1):
+        with torch.no_grad():
+            standing.model.conditional.mean.add_(shift)
+        objective = float(marginal_nll(standing.model.log_joint(DATA.x).detach(), DATA.y).mean())
+        assert alone._nll(standing.model, torch.arange(80)) == pytest.approx(objective, rel=1e-5)
+        assert not alone.is_better()
+    alone.before.conditional.load_state_dict(standing.model.conditional.state_dict())
+    with torch.no_grad():
+        standing.model.conditional.mean.add_(-0.4)
+    assert alone.is_better()
+
+
+def test_a_new_h_that_had_no_time_is_put_back():
+    trained, seen = trial(steps=400, h_alone=1 / 400, rounds=1, ema=0.9), {}
+
+    def look(now: Trial) -> None:
+        with now.average.applied():
+            seen[now.step] = weights(now.model.conditional)
+
+    trained.run(look)
+    look(trained)
+    assert trained.phase.kind == "h alone"
+    assert torch.equal(seen[400], seen[399])
+    assert limits(trained) == {NO_LIMIT}
+
+
 def test_what_was_said_stands_in_for_the_posterior(monkeypatch):
     """The gradient is that of the expected joint likelihood under it, whatever the model says by now."""
     trained = trial(steps=16, h_alone=0.5, rounds=2)
     trained._enter(Phase("together", 0.0, 1))
     trained.foretold.said = torch.rand(80, 3, generator=torch.Generator().manual_seed(0)).softmax(1)
-    batch = trained.batches(0, 0.6)
-    loss, _ = trained._loss(0.6, batch, None, BatchPart(0, 1))
-    x, y, row_weights = batch
+    batch = trained.together.batch(trained.batches, 0, 0.6)
+    loss, _ = trained.together.loss(batch, 0.6, BatchPart(0, 1))
+    x, y, row_weights, *_ = batch
     shares = trained.foretold.said[trained.batches.rows(0)]
     shares = torch.where(y[:, None] >= 0, torch.nn.functional.one_hot(y.clamp(min=0), 3).float(), shares)
     expected = -(row_weights[:, None] * shares * trained.model.log_joint(x)).sum()
     torch.testing.assert_close(loss, expected)
 
 
-def test_labels_that_led_lead_no_longer_in_a_second_round():
+def test_labels_that_led_lead_no_longer_in_a_second_round(monkeypatch):
+    taken(monkeypatch)
     trained = trial(steps=16, h_alone=0.5, rounds=2, labelled_weight_start=0.9, labelled_decay=0.9)
     assert trained.batches.labelled_weight(0.5) > 0.3
+    trained._enter(Phase("h alone", 0.0))
     trained._enter(Phase("together", 0.0, 1))
     assert trained.batches.labelled_weight(0.5) == pytest.approx(12 / 80)
 
 
 @pytest.mark.parametrize("labelled", [12, 80], ids=["few", "all"])
-def test_a_run_of_some_seconds_has_its_rounds(labelled):
+def test_a_run_of_some_seconds_has_its_rounds(monkeypatch, labelled):
+    taken(monkeypatch)
+    monkeypatch.setattr(trial_module, "_STEPS_OF_PACE", 10)
+    monkeypatch.setattr(schedule, "_STEPS_OF_A_ROUND", 30)
     data = blobs(rows=80, classes=3, labelled=labelled)
     spec = {"steps": 1_000_000, "max_minutes": 0.02, "h_alone": 0.5, "rounds": 2}
     timed = Trial(small_recipe(**spec), data, 0, 0, Fabric(accelerator="cpu", devices=1), seconds=1.2)
     seen = []
     timed.run(lambda trained: seen.append((trained.phase.kind, trained.phase.round, trained.foretold.said is not None)))
     order, some = list(dict.fromkeys(seen)), labelled < 80
-    assert order == [("together", 0, False), ("h alone", 0, some), ("together", 1, some), ("h alone", 1, some)]
+    assert order == [("together", 0, False), ("h alone", 0, False), ("together", 1, some), ("h alone", 1, some)]
+
+
+def test_a_run_that_is_too_short_for_a_round_has_none():
+    spec = {"steps": 1_000_000, "max_minutes": 0.02, "h_alone": 0.5, "rounds": 2}
+    timed = Trial(small_recipe(**spec), DATA, 0, 0, Fabric(accelerator="cpu", devices=1), seconds=1.2)
+    seen = []
+    timed.run(lambda trained: seen.append(trained.phase.kind))
+    assert len(seen) > 100
+    assert set(seen) == {"together"}
 
 
 @pytest.mark.parametrize("kind", ["together", "h alone"])
 @pytest.mark.parametrize("first", [0, 9], ids=["at-once", "from-h-alone"])
 def test_a_run_may_leap_over_parts(first, kind, monkeypatch):
     """As one does whose time is nearly over."""
+    taken(monkeypatch)
     trained = trial(steps=16, h_alone=0.5, rounds=2)
-    monkeypatch.setattr(trial_module, "phase_of", lambda spec, progress: Phase("h alone", 0.1, 0))
+    monkeypatch.setattr(trial_module, "phase_of", lambda *now: Phase("h alone", 0.1, 0))
     for _ in range(first):
         trained.take_step()
-    monkeypatch.setattr(trial_module, "phase_of", lambda spec, progress: Phase(kind, 0.1, 1))
+    monkeypatch.setattr(trial_module, "phase_of", lambda *now: Phase(kind, 0.1, 1))
     trained.take_step()
-    assert trained.foretold.said is not None
-    assert (trained._stored is None) == (kind == "together")
+    assert (trained.foretold.said is None) == (first == 0)
+    assert (trained.alone is None) == (kind == "together")
 
 
 def test_a_class_is_drawn_by_its_share():
-    drawing = trial()
     shares = torch.tensor([0.5, 0.3, 0.2]).log().expand(10_000, 3)
     hidden = torch.full((10_000,), -1)
     hidden[:5] = 2
-    drawn = drawing._drawn(shares, hidden, 10_000, BatchPart(0, 1))
+    drawn = drawn_for(BatchPart(0, 1), shares, hidden, 10_000, (0, 0))
     assert drawn[:5].tolist() == [2] * 5
     torch.testing.assert_close(drawn[5:].bincount() / 9995, torch.tensor([0.5, 0.3, 0.2]), atol=0.02, rtol=0)
     # Two processes draw, each for its own rows, what one draws.
-    assert torch.equal(drawing._drawn(shares[1::2], hidden[1::2], 10_000, BatchPart(1, 2)), drawn[1::2])
+    assert torch.equal(drawn_for(BatchPart(1, 2), shares[1::2], hidden[1::2], 10_000, (0, 0)), drawn[1::2])
 
 
 def test_classes_are_drawn_where_that_saves_h_enough(monkeypatch):
     asked = []
     guessing = trial(steps=8, guess=1.0)
-    whole = guessing.module
-    monkeypatch.setattr(guessing, "module", lambda x, known=None: (asked.append(known), whole(x, known))[1])
+    whole = guessing.together.module
+    monkeypatch.setattr(guessing.together, "module", lambda x, known=None: (asked.append(known), whole(x, known))[1])
     guessing.take_step()
-    monkeypatch.setattr(trial_module, "_PAIRS_WORTH_A_PASS", 1)
+    monkeypatch.setattr(together, "_PAIRS_WORTH_A_PASS", 1)
     guessing.take_step()
     assert asked[0] is None
     assert len(asked[1]) == 16

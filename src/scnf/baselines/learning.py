@@ -11,7 +11,7 @@ from scnf.errors import DivergedError
 from scnf.recipes.schema import TrainingSpec
 from scnf.training import TrainingData
 from scnf.training.ema import WeightAverage
-from scnf.training.schedule import Pace, learning_rate, phase_of
+from scnf.training.schedule import Pace, Phase, learning_rate
 
 # The loss of rows x, their labels (-1 where hidden) and their weights, which add up to 1.
 Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -32,7 +32,7 @@ def learn(module: nn.Module, loss: Loss, data: TrainingData, spec: TrainingSpec,
         torch.manual_seed(seed)
         while (progress := pace.progress(step)) < 1:
             for group in optimizer.param_groups:
-                group["lr"] = learning_rate(spec, step, phase_of(spec, progress))
+                group["lr"] = learning_rate(spec, step, Phase("together", progress))
             value = loss(*batches(step, progress))
             optimizer.zero_grad(set_to_none=True)
             value.backward()

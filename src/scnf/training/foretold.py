@@ -24,20 +24,20 @@ class Foretold:
         self.guess = guess
         self.said: Tensor | None = None
         self.any_hidden = bool((data.y < 0).any())
-        self._has_graph = bool(spec.guess) and self.any_hidden
+        self.has_graph = bool(spec.guess) and self.any_hidden
 
     def by_graph(self) -> Tensor | None:
         """Return what the graph guesses, made when it is first asked for; None without one."""
-        if self._has_graph and self.guess is None:
+        if self.has_graph and self.guess is None:
             # The same in all processes and after a stop, so it is kept nowhere.
             self.guess = spread_labels(self.data.x, self.data.y, self.data.classes)
-        return self.guess if self._has_graph else None
+        return self.guess if self.has_graph else None
 
     def by_all(self) -> Tensor | None:
         """Return what an h has said, or else the graph guesses; None if neither is there."""
         return self.by_graph() if self.said is None else self.said
 
 
-def log_of(shares: Tensor | None, rows: Tensor) -> Tensor | None:
-    """Return the logarithm of what is foretold of some rows; None if nothing is."""
-    return None if shares is None else shares[rows].clamp(min=_LEAST).log()
+def log_of(shares: Tensor, rows: Tensor) -> Tensor:
+    """Return the logarithm of what is foretold of some rows."""
+    return shares[rows].clamp(min=_LEAST).log()

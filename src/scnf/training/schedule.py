@@ -12,6 +12,9 @@ _STEPS_AFTER_TURN = 0.25
 _CONSISTENCY_GROWS = 0.1
 # By so many nats clutter falls while it is there: below all that a row could be missed for.
 _CLUTTER_FALLS = 10.0
+# A round that would be shorter, were all its steps of f and h together, leaves h too little time alone to tell more
+# than the h before.
+_STEPS_OF_A_ROUND = 2500
 
 
 class Turn(NamedTuple):
@@ -81,11 +84,24 @@ class Phase(NamedTuple):
     round: int = 0
 
 
-def phase_of(spec: TrainingSpec, progress: float) -> Phase:
-    """Return the phase of a run of which so much, from 0 to 1, is done."""
-    number = min(int(progress * spec.rounds), spec.rounds - 1)
-    of_the_round, alone = progress * spec.rounds - number, 1 - spec.h_alone
-    if of_the_round < alone or not spec.h_alone:
+def rounds_in(spec: TrainingSpec, steps: float) -> int:
+    """Return how often f and h learn together and then h alone in a run of about so many steps.
+
+    As often as the recipe says if there is time for that; not at all where h could learn little alone.
+    """
+    return min(spec.rounds, int(steps / _STEPS_OF_A_ROUND))
+
+
+def phase_of(spec: TrainingSpec, progress: float, rounds: int) -> Phase:
+    """Return the phase of a run of so many rounds of which so much, from 0 to 1, is done.
+
+    In no rounds at all f and h are together to the end.
+    """
+    if not rounds or not spec.h_alone:
+        return Phase("together", progress)
+    number = min(int(progress * rounds), rounds - 1)
+    of_the_round, alone = progress * rounds - number, 1 - spec.h_alone
+    if of_the_round < alone:
         return Phase("together", of_the_round / alone, number)
     return Phase("h alone", (of_the_round - alone) / spec.h_alone, number)
 

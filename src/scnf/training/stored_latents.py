@@ -42,7 +42,7 @@ class StoredLatents:
     def __init__(self, model: SemiConditionalFlow, batches: Batches, device: torch.device):
         self.model, self.batches, self.device = model, batches, device
         self.size = min(_ROWS, len(batches.x))
-        self.clear = self._clear()  # z_f of all rows without noise, [N, d]
+        self.clear = self._clear()  # of all rows, without noise
         self._stored: dict[tuple[int, int], StoredRows] = {}
 
     def __call__(self, step: int) -> StoredRows:
@@ -63,33 +63,45 @@ class StoredLatents:
         return torch.cat([each.rows for each in stored]), torch.cat([each.latents.z_f for each in stored])
 
     @torch.no_grad()
-    def posterior(self) -> Tensor:
-        """Return p(y | x) of all rows, ``[N, K]``, as a prediction tells it: no noise blurs them."""
-        with self._as_in_evaluation(0, 0):
-            parts = [self.model.log_joint_of_z_f(z_f.to(self.device)).cpu() for z_f in self.clear.split(self.size)]
-        return torch.cat(parts).softmax(1).nan_to_num(1 / self.model.classes)
+    def log_joint(self, model: SemiConditionalFlow, rows: Tensor) -> Tensor:
+        """Return log p(z_f, y=k) of some rows for every class, ``[B, K]``, by the h of a model that has this f.
 
-    def _clear(self) -> Tensor:
+        It is as a prediction tells it: no noise blurs the rows.
+        """
+        with self._as_in_evaluation(model, 0, 0):
+            parts = self.clear.z_f[rows].split(self.size)
+            return torch.cat([model.log_joint_of_z_f(z_f.to(self.device)) for z_f in parts])
+
+    def posterior(self, model: SemiConditionalFlow) -> Tensor:
+        """Return p(y | x) of all rows, ``[N, K]``, by the h of a model that has this f."""
+        log_joint = self.log_joint(model, torch.arange(len(self.batches.x))).cpu()
+        return log_joint.softmax(1).nan_to_num(1 / model.classes)
+
+    def _clear(self) -> Latents:
         parts = enumerate(self.batches.x.split(self.size))
-        return torch.cat([self._encode(self.batches.clear(rows), 0, group).z_f for group, rows in parts])
+        return _joined([self._encode(self.batches.clear(rows), 0, group) for group, rows in parts])
 
     @torch.no_grad()
     def _encode(self, values: Tensor, draw: int, group: int) -> Latents:
-        with self._as_in_evaluation(draw, group):
+        with self._as_in_evaluation(self.model, draw, group):
             let_nets_train(self.model)  # as fast as there; by such latents h learned before, too
             parts = [
                 self.model.only_shared(self.model.encode(part.to(self.device))) for part in values.split(_ROWS_AT_ONCE)
             ]
-        return Latents(*(torch.cat(part).cpu() for part in zip(*parts, strict=True)))
+        return _joined(parts)
 
     @contextmanager
-    def _as_in_evaluation(self, draw: int, group: int) -> Iterator[None]:
+    def _as_in_evaluation(self, model: SemiConditionalFlow, draw: int, group: int) -> Iterator[None]:
         """Let what a layer draws itself (Hutchinson's probes) depend on the group, whenever it is asked of."""
         with torch.random.fork_rng():
             torch.manual_seed(self.batches.seed * 1_000_003 + draw * 1_000_000_007 + group)
-            self.model.eval()
+            model.eval()
             yield
-            self.model.train()
+            model.train()
 
     def _order(self, count: int, number: int, purpose: int) -> Tensor:
         return torch.randperm(count, generator=seeded(self.batches.seed, number, purpose))
+
+
+def _joined(parts: list[Latents]) -> Latents:
+    return Latents(*(torch.cat(part).cpu() for part in zip(*parts, strict=True)))

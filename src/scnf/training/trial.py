@@ -11,11 +11,11 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from scnf.data.batches import Batches, seeded
-from scnf.model import Latents, SemiConditionalFlow
+from scnf.model import SemiConditionalFlow
 from scnf.nets import set_products
 from scnf.processor import fast_products, keep_memory
 from scnf.recipes.build import build_model
-from scnf.recipes.schema import ConsistencySpec, Recipe
+from scnf.recipes.schema import Recipe
 from scnf.tensorfile import tensors_under
 from scnf.training.batch_part import BatchPart
 from scnf.training.check import check_training, diverged_error, nothing_finite_error
@@ -23,17 +23,16 @@ from scnf.training.compiling import compiled
 from scnf.training.data import TrainingData, gaussian_log_density
 from scnf.training.devices import add_over_processes
 from scnf.training.ema import WeightAverage
-from scnf.training.foretold import Foretold, log_of
+from scnf.training.foretold import Foretold
 from scnf.training.guess import start_rows
-from scnf.training.h_alone import fresh_h, is_led, nll_of_h
+from scnf.training.h_alone import HAlone
 from scnf.training.held_out import HeldOut
-from scnf.training.losses import drawn_classes
 from scnf.training.mean_objective import mean_objective
-from scnf.training.objective import consistency_objective, training_objective, wrongly_told
+from scnf.training.objective import wrongly_told
 from scnf.training.optimizer import let_h_learn, load_state_by_name, make_optimizer, set_rate, state_by_name
 from scnf.training.record import Curve, Record
-from scnf.training.schedule import Pace, Phase, Turn, clutter_level, consistency_weight, learning_rate, phase_of
-from scnf.training.stored_latents import StoredLatents
+from scnf.training.schedule import Pace, Phase, Turn, learning_rate, phase_of, rounds_in
+from scnf.training.together import Together, Told
 
 # So many batches in a row without a finite loss and gradient end the run.
 _PATIENCE = 20
@@ -41,12 +40,10 @@ _RECORDS = 200
 # Hidden rows that set the data-dependent start; labelled ones all do.
 _FIRST_ROWS = 4096
 _HELD_OUT_ROWS = 2048
-# A pass of h for the labelled rows' own classes alone takes its time; it must spare so many pairs of a row and a class.
-_PAIRS_WORTH_A_PASS = 512
 # Labelled rows that are looked at for a point of the curve, where no step tells how many of them are told wrongly.
 _ROWS_TO_LOOK_AT = 100
-# A part's loss, and which of its labelled rows are told wrongly.
-_Told = tuple[Tensor, Tensor]
+# After so many steps a run knows how many there will be in its time.
+_STEPS_OF_PACE = 100
 
 
 class Trial:
@@ -97,9 +94,12 @@ class Trial:
         self.curve = Curve()
         self._bad_in_a_row = 0
         self.foretold = Foretold(data, self.spec, guess)
-        self.phase = phase_of(self.spec, 0.0)
+        self.together = Together(self.module, fabric, self.spec, self.foretold, self._of_a_gaussian)
+        self.rounds = 0 if seconds is not None else self.spec.rounds  # of a limited run: known when its pace is
+        self.phase = phase_of(self.spec, 0.0, self.rounds)
         self.phase_began = 0  # at which step
-        self._stored: StoredLatents | None = None
+        self.alone: HAlone | None = None
+        self._before: dict[str, Tensor] | None = None  # the h before the one that a resumed run goes on with
 
     @property
     def progress(self) -> float:
@@ -123,6 +123,7 @@ class Trial:
             while self.progress < 1:
                 self.take_step()
                 after_step(self)
+            self._end_phase()
         if self.held_out is not None:
             self.held_out.restore(self.average)
         if self._bad_in_a_row == self.step:
@@ -133,11 +134,12 @@ class Trial:
         """Draw a batch, take one step of the optimiser and record it; a batch without finite values is passed over."""
         self._seed_layers()
         progress = self.progress
-        self._enter(phase_of(self.spec, progress))
+        self._plan_rounds()
+        self._enter(phase_of(self.spec, progress, self.rounds))
         rate = learning_rate(self.spec, self._steps_of_phase, self.phase)
         set_rate(self.optimizer, rate)
         self.optimizer.zero_grad(set_to_none=True)
-        told = self._gradients(progress) if self._stored is None else self._gradients_of_h(progress, self._stored)
+        told = self._gradients(progress) if self.alone is None else self._gradients_of_h(progress, self.alone)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.spec.clip)
         self.pace.take_time()
         loss_value, norm_value = self._agree(told), norm.item()
@@ -174,96 +176,64 @@ class Trial:
         else:
             torch.manual_seed(seed)
 
-    def _gradients(self, progress: float) -> list[_Told]:
+    def _gradients(self, progress: float) -> list[Told]:
         """Add up the gradients of this process's part of a batch, piece by piece, and return what each one tells."""
-        batch, copies, told = self.batches(self.step, progress), self._copies(progress), []
-        pieces = self.own_part.split(len(batch[1]), self.spec.part_size)
+        batch, told = self.together.batch(self.batches, self.step, progress), []
+        pieces = self.own_part.split(len(batch.y), self.spec.part_size)
         for piece in pieces:
             # Processes wait for each other at the last one alone.
             waits = piece is pieces[-1] or self.own_part.count == 1
             with nullcontext() if waits else self.fabric.no_backward_sync(self.module):
-                told.append(self._backward(*self._loss(progress, batch, copies, piece)))
+                told.append(self._backward(*self.together.loss(batch, progress, piece)))
         return told
 
-    def _gradients_of_h(self, progress: float, stored: StoredLatents) -> list[_Told]:
-        """Make the gradients of h alone, and return what this process's part tells."""
-        told = self._backward(*self._loss_of_h(progress, stored))
+    def _gradients_of_h(self, progress: float, alone: HAlone) -> list[Told]:
+        """Make the gradients of h alone, and return what this process's part tells: of no labelled row."""
+        loss = alone.loss(self.step, self.phase, self._steps_of_phase, progress, self.own_part)
+        told = self._backward(loss, torch.empty(0))
         if self.own_part.count > 1:
             for parameter in self.model.conditional.parameters():
                 if parameter.grad is not None:
                     parameter.grad = cast(Tensor, self.fabric.all_reduce(parameter.grad, reduce_op="mean"))
         return [told]
 
-    def _backward(self, loss: Tensor, wrong: Tensor) -> _Told:
+    def _backward(self, loss: Tensor, wrong: Tensor) -> Told:
         # The weights add up to 1 over the whole batch, but gradients are averaged over the processes.
         self.fabric.backward(loss * self.own_part.count if self.own_part.count > 1 else loss)
         return loss.detach(), wrong
 
-    def _copies(self, progress: float) -> tuple[Tensor, Tensor] | None:
-        """Return altered copies of rows of the batch, and the places of those, if they are to be taught by now."""
-        consistency = self.spec.consistency
-        is_due = consistency is not None and progress > consistency.start
-        return self.batches.copies(self.step, cast(ConsistencySpec, consistency)) if is_due else None
-
-    def _loss(
-        self, progress: float, batch: tuple[Tensor, ...], copies: tuple[Tensor, Tensor] | None, part: BatchPart
-    ) -> _Told:
-        """Return a part of the loss of a batch, and which of its labelled rows are told wrongly."""
-        x, y, weights = self.fabric.to_device(tuple(map(part.of, batch)))
-        rows, labelled = len(batch[1]), self.batches.counts["labelled"]
-        only_guess = progress < self.spec.guess or self.foretold.said is not None
-        guess = self._log_of(self.foretold.by_all(), self.batches.rows(self.step), part)
-        clutter = self._of_a_gaussian + clutter_level(self.spec, progress)
-        if copies is None:
-            if guess is not None and only_guess and self._is_worth_a_pass(len(y)):
-                # A class drawn by its share gives the gradient of the mean over all of them, at h's price for one.
-                drawn = self._drawn(guess, y, rows, part)
-                log_joint = self.module(x, drawn)
-                return training_objective(log_joint, drawn, weights, self.spec), torch.empty(0)
-            known = self._known(y, labelled // part.count)
-            log_joint = self.module(x, known)
-            loss = training_objective(log_joint, y, weights, self.spec, labelled, guess, only_guess, clutter)
-            return loss, wrongly_told(log_joint, y) if known is None else torch.empty(0)
-        consistency = cast(ConsistencySpec, self.spec.consistency)
-        own, places = part.places(copies[1])
-        own_copies, places = self.fabric.to_device((copies[0][own], places))
-        # One pass for rows and copies: larger products, and the only one that data-parallel modules expect.
-        log_joint, of_copies = self.module(torch.cat([x, own_copies])).split([len(x), len(own_copies)])
-        loss = training_objective(log_joint, y, weights, self.spec, labelled, guess, only_guess, clutter)
-        counts = rows, len(own)
-        taught = consistency_objective(log_joint, of_copies, y, places, guess, only_guess, consistency, counts)
-        return loss + consistency_weight(consistency, progress) * taught, wrongly_told(log_joint, y)
-
-    def _known(self, y: Tensor, labelled: int) -> Tensor | None:
-        """Return the labels of rows of whose classes h need only be asked one, if there are enough to gain by it.
-
-        All parts have as many, or a compiled model would be translated anew; one that has more is asked for all.
-        """
-        return y[:labelled] if self._is_worth_a_pass(labelled) else None
-
-    def _is_worth_a_pass(self, rows: int) -> bool:
-        return rows * (self.data.classes - 1) >= _PAIRS_WORTH_A_PASS and not self.spec.clf_weight
+    def _plan_rounds(self) -> None:
+        """Let a run whose time is limited have as many rounds as there is time for, once its pace is known."""
+        if self.pace.seconds is not None and self.step == _STEPS_OF_PACE and self.progress > 0:
+            self.rounds = rounds_in(self.spec, self.step / self.progress)
 
     def _enter(self, phase: Phase) -> None:
-        """Go on in a phase; a new one begins with the averaged weights, and h alone is a new one.
-
-        An h that had to follow f ends in a bad place, and does not leave it.
-        """
-        is_new, self.phase = (phase.kind, phase.round) != (self.phase.kind, self.phase.round), phase
+        """Go on in a phase; a new one begins with the averaged weights, and h alone is a new one."""
+        is_new = (phase.kind, phase.round) != (self.phase.kind, self.phase.round)
         if is_new:
+            self._end_phase()
             self.phase_began = self.step
-            self.average.take_over()
-        if phase.kind == "together" and is_new:
-            self._let_f_go_on()
-        elif phase.kind == "h alone" and (is_new or self._stored is None):
-            self._let_h_be_alone(is_new)
+        self.phase = phase
+        if phase.kind == "h alone" and self.alone is None:
+            self._leave_h_alone(is_new)
 
-    def _let_f_go_on(self) -> None:
-        """What the h that was alone says of all rows is known now, and stands in for their posterior."""
-        if self.foretold.any_hidden:
-            self.foretold.said = (self._stored or self._latents()).posterior()
-        self._stored = None
-        self._weigh_all_rows_alike()
+    def _end_phase(self) -> None:
+        """Take the averaged weights; of an h that was alone and the one before it, the better one stays.
+
+        What a new h says of all rows is known then, and stands in for their posterior. One that is not better changes
+        nothing: all goes on as if there had been none.
+        """
+        self.average.take_over()
+        if self.phase.kind == "together":
+            return
+        alone = self.alone or self._h_alone()
+        self.alone = self._before = None
+        if not self.fabric.broadcast(alone.is_better()):
+            alone.put_back()
+        elif self.foretold.any_hidden and self.phase.round + 1 < self.rounds:
+            self.foretold.said = alone.stored.posterior(self.model)
+            self._weigh_all_rows_alike()
+        self.average.begin_anew()
         let_h_learn(self.optimizer, self.spec, alone=False)
 
     def _weigh_all_rows_alike(self) -> None:
@@ -272,61 +242,17 @@ class Trial:
         spec = self.spec.model_copy(update=no_lead)
         self.batches = Batches(self.data.x, self.data.y, spec, self.seed, self.data.levels)
 
-    def _let_h_be_alone(self, is_new: bool) -> None:
-        self._stored = self._latents()
+    def _leave_h_alone(self, is_new: bool) -> None:
+        self.alone = self._h_alone()
         if is_new:
-            if self.foretold.any_hidden and self.foretold.by_all() is None:
-                self.foretold.said = self._stored.posterior()  # by the h that followed f so far
-            guess = self.foretold.by_graph()
-            new = fresh_h(self.recipe, self.data, *self._stored.first(_FIRST_ROWS), guess, self.seed)
-            self.model.conditional.load_state_dict(new.state_dict())
+            self.alone.begin()
             self.average.begin_anew()
             let_h_learn(self.optimizer, self.spec, alone=True)
 
-    def _latents(self) -> StoredLatents:
-        return StoredLatents(self.model, self.batches, self.fabric.device)
+    def _h_alone(self) -> HAlone:
+        return HAlone(self.model, self.recipe, self.batches, self.foretold, self._of_a_gaussian, self._before)
 
-    def _loss_of_h(self, progress: float, stored: StoredLatents) -> _Told:
-        """Return this process's part of equation 1 for stored latents, and that no labelled row is looked at.
-
-        Classes are drawn from the posterior, which gives the gradient of the marginal likelihood (Fisher's identity).
-        """
-        rows, latents = stored(self._steps_of_phase)
-        tensors = self.data.y[rows], stored.clear[rows], *latents
-        y, clear, *parts = self.fabric.to_device(tuple(map(self.own_part.of, tensors)))
-        drawn = self._drawn(self._log_shares(rows, clear, progress), y, len(rows), self.own_part)
-        loss = nll_of_h(self.model, Latents(*parts), drawn, self._of_a_gaussian)
-        return loss.sum() / len(rows), torch.empty(0)
-
-    @torch.no_grad()
-    def _log_shares(self, rows: Tensor, clear: Tensor, progress: float) -> Tensor:
-        """Return how much this process's part of some rows is of each class up to a factor, ``[B, K]``, as logarithms.
-
-        At first that is what the h before has said of them, or a graph guesses; then the posterior, with the graph's
-        guess as p(y). It is that of z_f without noise, ``[B, d]``: a row's class does not depend on the noise that it
-        learns with.
-        """
-        said = self._log_of(self.foretold.said, rows, self.own_part)
-        if said is not None and is_led(self.phase, self._steps_of_phase):
-            return said
-        guess = self._log_of(self.foretold.by_graph(), rows, self.own_part)
-        if guess is not None and progress < self.spec.guess:
-            return guess
-        log_joint = self.model.log_joint_of_z_f(clear)
-        return log_joint if guess is None else log_joint + guess
-
-    def _drawn(self, log_shares: Tensor, y: Tensor, rows: int, part: BatchPart) -> Tensor:
-        """Return the labels of a part's rows, ``[B]``: the known one, or else a class drawn by its share.
-
-        All of the batch's ``rows`` are drawn for, so that it does not matter which parts they are in.
-        """
-        uniform = torch.rand(rows, self.data.classes, generator=seeded(self.seed, self.step, 6))
-        return drawn_classes(log_shares, y, self.fabric.to_device(part.of(uniform)))
-
-    def _log_of(self, shares: Tensor | None, rows: Tensor, part: BatchPart) -> Tensor | None:
-        return self.fabric.to_device(log_of(shares, part.of(rows)))
-
-    def _agree(self, told: list[_Told]) -> float:
+    def _agree(self, told: list[Told]) -> float:
         """Return the loss of the whole batch, and go by the first process's clock: all must decide alike by them."""
         losses, wrong = zip(*told, strict=True)
         spent = self.pace.spent if self.own_part.index == 0 else 0.0
@@ -377,6 +303,8 @@ class Trial:
         tensors |= state_by_name(self.optimizer, self.model)
         if self.foretold.said is not None:
             tensors["said"] = self.foretold.said
+        before = self._before if self.alone is None else self.alone.before.conditional.state_dict()
+        tensors |= {f"before.{name}": value for name, value in (before or {}).items()}
         held_out = {} if self.held_out is None else self.held_out.values()
         if self.held_out is not None:
             tensors |= {f"held_out.{i}": value for i, value in enumerate(self.held_out.weights)}
@@ -389,6 +317,7 @@ class Trial:
             "spent": self.pace.spent,
             "prelude": self.pace.prelude,
             "turned": self.pace.turned,
+            "rounds": self.rounds,
             "phase": self.phase,
             "phase_began": self.phase_began,
             "held_out": held_out,
@@ -402,9 +331,11 @@ class Trial:
             average.copy_(tensors[f"average.{i}"])
             self._good[i].copy_(average)
         self.foretold.said = tensors.get("said")
+        self._before = tensors_under("before.", tensors) or None
+        self.rounds = values["rounds"]
         self.phase, self.phase_began = Phase(*values["phase"]), values["phase_began"]
         let_h_learn(self.optimizer, self.spec, alone=self.phase.kind == "h alone")
-        if self.phase.round:
+        if self.foretold.said is not None:
             self._weigh_all_rows_alike()
         load_state_by_name(self.optimizer, self.model, tensors)
         self.step = values["step"]
