@@ -67,7 +67,7 @@ def test_the_verdict_names_what_matters_most(rows, words):
 
 
 def test_each_recipe_has_a_verdict():
-    without = ("one-round", "adam", "graph-narrow", "consistency-light")
+    without = ("together", "adam", "graph-narrow", "consistency-light")
     names = (*WITHOUT, *without)
     told = verdict({"rows": [row(name, 4.0, 1.2) for name in names]})
     assert [told.count(f"`{recipe}`: **error**") for recipe in WITHOUT] == [1, 1, 1, 1]

@@ -27,7 +27,6 @@ _OF_LIKELIHOOD: dict[str, dict[str, Any]] = {
 }
 _OF_THE_PAPER: dict[str, dict[str, Any]] = {
     "mnist": {},
-    "one-round": {"training.rounds": 1},
     "together": {"training.rounds": 1, "training.h_alone": 0.0},
     "light-labels": {"training.labelled_share": 0.125, "training.labelled_weight": 0.02},
 }

@@ -14,7 +14,6 @@ from scnf.recipes import Recipe
 METRICS = {"error": ("error, %", 2), "bits_per_dim": ("bits/dim", 3)}
 TITLES = {
     "mnist": "`mnist` as it is",
-    "one-round": "one round, not three",
     "together": "f and h together to the end, no h alone",
     "light-labels": "labelled rows an eighth of the batch and 2 % of the objective, not a quarter of both",
     "mnist-joint": "`mnist-joint` as it is",

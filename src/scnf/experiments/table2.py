@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from scnf.experiments.mnist import PRODUCTS
 from scnf.experiments.running import StudyExperiment
 from scnf.experiments.study import Row, Study
 
@@ -21,12 +22,12 @@ _DENSITIES: dict[str, dict[str, Any]] = {
 def rows(recipe: str) -> tuple[Row, ...]:
     """Return the rows of the table, all of them one recipe with a few keys changed."""
     return tuple(
-        Row(f"{h}-{objective}", recipe, {"name": f"table2-{h}-{objective}", **density, **keys})
+        Row(f"{h}-{objective}", recipe, {"name": f"table2-{h}-{objective}", **PRODUCTS, **density, **keys})
         for h, density in _DENSITIES.items()
         for objective, keys in OBJECTIVES.items()
     )
 
 
-STUDY = Study(name="table2", rows=rows("mnist-joint"), data=("mnist",), labels=100, splits=3, minutes=5.0, curves=True)
+STUDY = Study(name="table2", rows=rows("mnist"), data=("mnist",), labels=100, splits=3, minutes=10.0, curves=True)
 _EXPERIMENT = StudyExperiment(STUDY, "scnf.experiments.table2_render")
 plan, run, rendered = _EXPERIMENT.plan, _EXPERIMENT.run, _EXPERIMENT.rendered

@@ -211,9 +211,11 @@ class TrainingSpec(_Strict):
     h_rate: PositiveFloat = 1.0  # of h's parameters, times the learning rate
     # The last part of a run or round, in which f stands still and a new h learns alone from stored latents, by
     # likelihood: of classes that a graph has guessed (`guess`) or else the h before, in the end of its own posterior's.
+    # It is taken where it makes the rows more likely than the h before. In too short a time h is not left alone at all.
     h_alone: Annotated[float, Field(ge=0, lt=1)] = 0.0
     # How often both parts come, f and h together and h alone, each time as long. From the second time on, what the h
     # that was alone says of a row without label stands in for its posterior while f goes on, and all rows count alike.
+    # A limited time (`max_minutes`) has fewer of them if they would be too short.
     rounds: PositiveInt = 1
     warmup_steps: Annotated[int, Field(ge=0)] = 50  # in which the rate grows from 0
     decay_start: Annotated[float, Field(ge=0, lt=1)] = 0.0  # at which part of the run the rate begins to fall

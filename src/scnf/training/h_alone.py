@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from scnf.data.batches import Batches
+from scnf.densities import ClassConditional
 from scnf.model import Latents, SemiConditionalFlow
 from scnf.nets import set_limit
 from scnf.recipes.build import build_conditional
@@ -58,7 +59,7 @@ class HAlone:
     ):
         self.model, self.recipe, self.batches, self.foretold = model, recipe, batches, foretold
         self.device = model.log_label_prior.device
-        h = build_conditional(recipe.model, model.shape, model.classes).to(self.device)
+        h = self._built().to(self.device)
         h.load_state_dict(model.conditional.state_dict() if before is None else before)
         self.before = SemiConditionalFlow(model.flow, h, model.shape, model.log_label_prior.exp())
         self.stored = StoredLatents(model, batches, self.device)
@@ -70,14 +71,18 @@ class HAlone:
 
     def begin(self) -> None:
         """Put a new h in the place of the one before, which had to follow f, ended in a bad place and stays there."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.batches.seed)
-            new = build_conditional(self.recipe.model, self.model.shape, self.model.classes)
+        new = self._built()
         set_limit(new, _FARTHEST)
         rows, z_f = self.stored.first(_FIRST_ROWS)
         guess = self.foretold.by_graph()
         new.initialize(z_f, self.batches.y[rows], None if guess is None else guess[rows])
         self.model.conditional.load_state_dict(new.state_dict())
+
+    def _built(self) -> ClassConditional:
+        # What a step draws must not depend on whether a resumed run has to build here.
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.batches.seed)
+            return build_conditional(self.recipe.model, self.model.shape, self.model.classes)
 
     def loss(self, step: int, phase: Phase, steps: int, progress: float, part: BatchPart) -> Tensor:
         """Return a process's part of equation 1 of stored latents, at a step of the run before which h had so many.
