@@ -53,7 +53,7 @@ def test_resumed_run_is_bit_identical(checkpoint, whole, restart, step):
     # The checkpoint was written after the step before.
     assert len(heard) == 16 - (restart * 8 + step - 1)
     assert same_weights(resumed.model, whole.model)
-    assert resumed.objectives == whole.objectives
+    assert resumed.course == whole.course
     assert resumed.history == whole.history
 
 
@@ -113,6 +113,8 @@ def test_a_second_round_resumes_as_well(checkpoint, monkeypatch, f, step, is_bet
     resumed, whole = fit(recipe, DATA, checkpoint=checkpoint, resume=True), fit(recipe, DATA)
     assert same_weights(resumed.model, whole.model)
     assert resumed.history == whole.history
+    assert resumed.course == whole.course
+    assert resumed.course["new_h_taken"] == [[is_better, is_better]]
 
 
 def test_the_curve_goes_on_in_the_middle_of_a_stretch(checkpoint, monkeypatch):

@@ -230,6 +230,7 @@ def test_in_a_second_round_f_goes_on_by_what_the_h_that_was_alone_says(monkeypat
     trained.run()
     torch.testing.assert_close(trained.foretold.said, said)  # and leads the next h
     assert trained.phase[::2] == ("h alone", 1)
+    assert trained.taken == [True, True]
 
 
 @pytest.mark.parametrize("graph", [0.0, 0.4])
@@ -244,6 +245,7 @@ def test_a_new_h_that_is_worse_than_the_one_before_changes_nothing(monkeypatch, 
     with trained.average.applied():
         after = trained.model.state_dict()
     assert trained.step == 16
+    assert trained.taken == [False]
     for name, value in before.items():
         assert torch.equal(after[name], value), name
     assert trained.foretold.said is None

@@ -48,8 +48,7 @@ def record_of(experiment: str, fitted: Fitted, trained: TrainedModel, split: Spl
         fitted.seconds,
         cpu_seconds=fitted.cpu_seconds,
         parameters=fitted.parameters,
-        objectives=fitted.objectives,
-        steps=fitted.steps,
+        **fitted.course,
         seed=split.seed,
         **more,
     )

@@ -127,7 +127,7 @@ def full_table(summary: dict[str, Any]) -> str:
             "together by the objective that the row names, and where the time allows a new h then learns alone, by the",
             "marginal likelihood in all rows. GLOW is the recipe's own h, GMM one Gaussian per class with a full",
             "covariance, and L_clf is added with weight 1 while f and h are together. With one gradient step on each",
-            "M-step, EM-SGD has the gradient of SGD (Fisher's identity): their rows differ by rounding and by the clock.",
+            "M-step EM-SGD has the gradient of SGD (Fisher's identity), so their rows differ by rounding and by time.",
             "Bits/dim are of the exact density of uniformly dequantised pixels, all log-determinants counted.",
             *time_limit(summary),
             "",

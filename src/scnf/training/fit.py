@@ -36,15 +36,23 @@ OnRecord = Callable[[Record], None]
 class Fitted:
     """A trained model (averaged weights, evaluation mode), its training curve and what it took.
 
-    ``objectives`` and ``steps`` hold a value for each restart.
+    ``objectives`` and ``steps`` hold a value for each restart, ``taken`` tells of each which of the h that were alone
+    stayed, since they made the rows more likely than the h before.
     """
 
     model: SemiConditionalFlow
     history: list[Record]
     objectives: list[float]
     steps: list[int]
+    taken: list[list[bool]]
     seconds: float
     cpu_seconds: float
+
+    @property
+    def course(self) -> dict[str, Any]:
+        """What a record tells of the restarts."""
+        taken = {"new_h_taken": self.taken} if any(self.taken) else {}
+        return {"objectives": self.objectives, "steps": self.steps, **taken}
 
     @property
     def parameters(self) -> int:
@@ -136,6 +144,7 @@ class _Run:
         self.best = _Best()
         self.objectives: list[float] = []
         self.steps: list[int] = []
+        self.taken: list[list[bool]] = []
         self.history: list[Record] = []
         self.trial: Trial | None = None
         self.guess: Tensor | None = None
@@ -194,6 +203,7 @@ class _Run:
             self.best = _Best(objective, weights)
         self.objectives.append(objective)
         self.steps.append(trial.step)
+        self.taken.append(trial.taken)
         self.history.extend(trial.history)
         self.trial, self.guess = None, trial.foretold.guess
 
@@ -209,7 +219,7 @@ class _Run:
         counts = torch.bincount(self.data.y[self.data.y >= 0], minlength=self.data.classes)
         model = build_model(self.recipe.model, self.data.shape, self.data.classes, counts)
         model.load_state_dict(self.best.weights)
-        return Fitted(model.eval(), self.history, self.objectives, self.steps, *self._clocks())
+        return Fitted(model.eval(), self.history, self.objectives, self.steps, self.taken, *self._clocks())
 
     def _clocks(self) -> tuple[float, float]:
         seconds = self.seconds_before + time.perf_counter() - self.started
@@ -238,6 +248,7 @@ class _Run:
             "fingerprint": self._fingerprint,
             "objectives": self.objectives,
             "steps": self.steps,
+            "taken": self.taken,
             "best_objective": self.best.objective,
             "history": [vars(record) for record in self.history],
             "seconds": seconds,
@@ -254,7 +265,7 @@ class _Run:
         tensors, values = read_tensors(self.checkpoint)
         if values.get("fingerprint") != self._fingerprint:
             raise UserError(f"{self.checkpoint} belongs to another recipe, seed or data set and cannot be resumed")
-        self.objectives, self.steps = values["objectives"], values["steps"]
+        self.objectives, self.steps, self.taken = values["objectives"], values["steps"], values["taken"]
         self.best = _Best(values["best_objective"], tensors_under("best.", tensors))
         self.history = [Record(**record) for record in values["history"]]
         self.seconds_before, self.cpu_seconds_before = values["seconds"], values["cpu_seconds"]

@@ -99,6 +99,7 @@ class Trial:
         self.phase = phase_of(self.spec, 0.0, self.rounds)
         self.phase_began = 0  # at which step
         self.alone: HAlone | None = None
+        self.taken: list[bool] = []  # of each h that was alone, whether it was better than the one before
         self._before: dict[str, Tensor] | None = None  # the h before the one that a resumed run goes on with
 
     @property
@@ -228,7 +229,9 @@ class Trial:
             return
         alone = self.alone or self._h_alone()
         self.alone = self._before = None
-        if not self.fabric.broadcast(alone.is_better()):
+        # All processes have the same weights; by one of them they also decide alike.
+        self.taken.append(self.fabric.broadcast(alone.is_better()))
+        if not self.taken[-1]:
             alone.put_back()
         elif self.foretold.any_hidden and self.phase.round + 1 < self.rounds:
             self.foretold.said = alone.stored.posterior(self.model)
@@ -318,6 +321,7 @@ class Trial:
             "prelude": self.pace.prelude,
             "turned": self.pace.turned,
             "rounds": self.rounds,
+            "taken": self.taken,
             "phase": self.phase,
             "phase_began": self.phase_began,
             "held_out": held_out,
@@ -332,7 +336,7 @@ class Trial:
             self._good[i].copy_(average)
         self.foretold.said = tensors.get("said")
         self._before = tensors_under("before.", tensors) or None
-        self.rounds = values["rounds"]
+        self.rounds, self.taken = values["rounds"], values["taken"]
         self.phase, self.phase_began = Phase(*values["phase"]), values["phase_began"]
         let_h_learn(self.optimizer, self.spec, alone=self.phase.kind == "h alone")
         if self.foretold.said is not None:
