@@ -248,6 +248,11 @@ def test_rounds_without_an_h_to_go_by_are_refused(keys):
         TrainingSpec(**keys)
 
 
+def test_rows_that_are_kept_aside_judge_one_h_alone():
+    with pytest.raises(ValueError, match="holdout keeps the best weights of one h"):
+        TrainingSpec(holdout=0.1, h_alone=0.5)
+
+
 def test_where_h_learns_alone_the_rate_falls_twice():
     spec = TrainingSpec(learning_rate=1.0, h_rate=2.0, h_alone=0.25, warmup_steps=0, decay="linear")
     of_both = [learning_rate(spec, 9, phase_of(spec, progress, 1)) for progress in (0.0, 0.375, 0.749999)]

@@ -28,7 +28,13 @@ def weights(module: torch.nn.Module) -> torch.Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in module.parameters()])
 
 
-def test_f_stays_as_its_average_was_and_h_goes_on():
+def taken(monkeypatch, is_better: bool = True) -> None:
+    """Let every new h be taken, or put back, whatever it says."""
+    monkeypatch.setattr(HAlone, "is_better", lambda alone: is_better)
+
+
+def test_f_stays_as_its_average_was_and_h_goes_on(monkeypatch):
+    taken(monkeypatch)
     trained = trial(steps=8, h_alone=0.5, ema=0.9)
     for _ in range(4):
         trained.take_step()
@@ -49,7 +55,8 @@ def test_an_h_that_cannot_learn_is_not_left_alone():
 
 @pytest.mark.parametrize("guess", [0.7, 0.0])
 @pytest.mark.parametrize("h", [{"kind": "gaussian"}, {"kind": "ffjord", "hidden": 8, "solver_steps": 2}])
-def test_any_h_that_learns_may_be_left_alone(h, guess):
+def test_any_h_that_learns_may_be_left_alone(monkeypatch, h, guess):
+    taken(monkeypatch)
     alone = trial(h=h, steps=160, h_alone=0.5, guess=guess, learning_rate=0.03)
     alone.run()
     log_joint = alone.model.log_joint(DATA.x)
@@ -57,10 +64,11 @@ def test_any_h_that_learns_may_be_left_alone(h, guess):
 
 
 def test_h_alone_makes_its_rows_more_likely():
-    without, alone = trial(steps=40), trial(steps=240, h_alone=0.8)
-    without.run()
-    alone.run()
-    assert alone.objective() < without.objective() - 0.03
+    alone, objectives = trial(steps=240, h_alone=0.8), {}
+    alone.run(lambda now: objectives.update({now.step: now.objective()}) if now.step == 48 else None)
+    assert alone.phase_began == 48
+    assert alone.taken == [True]
+    assert alone.objective() < objectives[48] - 0.03
 
 
 def test_every_row_has_its_turn_with_latents_of_its_own():
@@ -108,16 +116,22 @@ def test_without_a_graph_the_h_before_tells_the_classes_first(monkeypatch):
         trained.take_step()
     said = trained.model.log_posterior(DATA.x).detach()
 
-    def told() -> torch.Tensor:
-        trained.take_step()
-        assert trained.alone is not None
-        led = h_alone.is_led(trained.phase, trained.step - trained.phase_began)
-        return trained.alone.log_shares(torch.arange(80), led, trained.progress).log_softmax(1)
+    original, seen = HAlone.log_shares, []
 
-    torch.testing.assert_close(told(), said)
-    own = told()  # two steps are over, and more than a sixth of the time
-    torch.testing.assert_close(own, trained.model.log_posterior(DATA.x).detach())
-    assert not torch.allclose(own, said)
+    def log_shares(alone: HAlone, rows: torch.Tensor, *now) -> torch.Tensor:
+        own = alone.model.log_posterior(DATA.x[rows]).detach()
+        seen.append((original(alone, rows, *now).log_softmax(1), said[rows], own))
+        return seen[-1][0]
+
+    monkeypatch.setattr(HAlone, "log_shares", log_shares)
+    for _ in range(3):
+        trained.take_step()
+    (first, of_old, of_new), second, (last, of_old_at_last, own) = seen
+    torch.testing.assert_close(first, of_old)
+    assert not torch.allclose(first, of_new)
+    torch.testing.assert_close(second[0], second[1])
+    torch.testing.assert_close(last, own)  # two steps are over, and more than a sixth of the time
+    assert not torch.allclose(last, of_old_at_last)
 
 
 def test_a_graph_tells_the_classes_until_the_posterior_does_beside_it():
@@ -204,11 +218,6 @@ def test_the_posterior_of_all_rows_has_no_noise_in_it():
     assert torch.equal(stored.posterior(drawn.model), posterior)
 
 
-def taken(monkeypatch, is_better: bool = True) -> None:
-    """Let every new h be taken, or put back, whatever it says."""
-    monkeypatch.setattr(HAlone, "is_better", lambda alone: is_better)
-
-
 def test_in_a_second_round_f_goes_on_by_what_the_h_that_was_alone_says(monkeypatch):
     taken(monkeypatch)
     trained = trial(steps=16, h_alone=0.5, rounds=2, ema=0.9, labelled_weight=0.5)
@@ -254,9 +263,19 @@ def test_a_new_h_that_is_worse_than_the_one_before_changes_nothing(monkeypatch, 
 
 def test_after_a_worse_h_the_next_round_goes_on_as_the_first(monkeypatch):
     taken(monkeypatch, False)
-    trained = trial(steps=16, h_alone=0.5, rounds=2, labelled_weight=0.5)
-    trained.run(lambda trained: None)
-    assert trained.phase[::2] == ("h alone", 1)
+    trained, seen = trial(steps=16, h_alone=0.5, rounds=2, labelled_weight=0.5, ema=0.9), {}
+
+    def look(now: Trial) -> None:
+        with now.average.applied():
+            seen[now.step] = weights(now.model.flow), weights(now.model.conditional)
+
+    monkeypatch.setattr(trial_module, "let_h_learn", lambda *now, alone: None if alone else look(trained))
+    trained.run(look)
+    # Each time h was alone, f and h were there again as they had been before.
+    assert trained.taken == [False, False]
+    for before, after in ((4, 8), (12, 16)):
+        assert all(map(torch.equal, seen[before], seen[after]))
+    assert not any(map(torch.equal, seen[4], seen[12]))
     assert trained.foretold.said is None
     assert trained.batches.labelled_weight(0.6) == 0.5
 
@@ -278,6 +297,23 @@ def test_the_better_h_is_the_one_by_which_equation_1_is_less():
     with torch.no_grad():
         standing.model.conditional.mean.add_(-0.4)
     assert alone.is_better()
+
+
+@pytest.mark.parametrize("worst", [float("nan"), float("inf"), 1e30])
+def test_an_h_of_which_a_row_has_no_likelihood_is_the_worse_one(worst):
+    standing, *_ = with_latents()
+    alone = standing.alone
+    assert alone is not None
+    alone.put_back()
+    original = alone.stored.log_joint
+    for bad, is_better in ((standing.model, False), (alone.before, True)):
+
+        def log_joint(model, rows, bad=bad):
+            found = original(model, rows)
+            return found.index_fill(0, torch.tensor([2]), -worst) if model is bad else found
+
+        alone.stored.log_joint = log_joint
+        assert alone.is_better() == is_better
 
 
 def test_a_new_h_that_had_no_time_is_put_back():
@@ -331,12 +367,14 @@ def test_a_run_of_some_seconds_has_its_rounds(monkeypatch, labelled):
     assert order == [("together", 0, False), ("h alone", 0, False), ("together", 1, some), ("h alone", 1, some)]
 
 
-def test_a_run_that_is_too_short_for_a_round_has_none():
+def test_a_run_that_is_too_short_for_a_round_has_none(monkeypatch):
+    monkeypatch.setattr(trial_module, "_STEPS_OF_PACE", 10)
+    monkeypatch.setattr(schedule, "_STEPS_OF_A_ROUND", 1_000_000)
     spec = {"steps": 1_000_000, "max_minutes": 0.02, "h_alone": 0.5, "rounds": 2}
     timed = Trial(small_recipe(**spec), DATA, 0, 0, Fabric(accelerator="cpu", devices=1), seconds=1.2)
     seen = []
     timed.run(lambda trained: seen.append(trained.phase.kind))
-    assert len(seen) > 100
+    assert len(seen) > 10
     assert set(seen) == {"together"}
 
 

@@ -248,6 +248,14 @@ class TrainingSpec(_Strict):
             raise ValueError("rounds above 1 go by an h that was alone: h_alone must be above 0, and guess 0")
         return self
 
+    @model_validator(mode="after")
+    def _one_h_is_judged(self) -> "TrainingSpec":
+        if self.holdout and self.h_alone:
+            raise ValueError(
+                "holdout keeps the best weights of one h, and h_alone takes another: one of them must be 0"
+            )
+        return self
+
 
 class Recipe(_Strict):
     """A named model and its training."""

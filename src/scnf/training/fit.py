@@ -31,6 +31,9 @@ OnStep = Callable[[int, int, float, float], None]
 # Called with each new point of the training curve.
 OnRecord = Callable[[Record], None]
 
+# Changes when a checkpoint holds something else than before.
+_STATE = 2
+
 
 @dataclass
 class Fitted:
@@ -230,9 +233,9 @@ class _Run:
 
     @cached_property
     def _fingerprint(self) -> str:
-        """What a checkpoint must agree with: model, training, seed and rows."""
+        """What a checkpoint must agree with: what it holds, model, training, seed and rows."""
         recipe, data = self.recipe.essence().model_dump_json(), self.data
-        digest = hashlib.sha256(f"{recipe} {self.seed} {data.classes} {data.levels}".encode())
+        digest = hashlib.sha256(f"{_STATE} {recipe} {self.seed} {data.classes} {data.levels}".encode())
         for tensor in (data.x, data.y):
             digest.update(f"{tensor.dtype} {tuple(tensor.shape)}".encode())
             digest.update(tensor.contiguous().view(-1).numpy().data)
@@ -264,7 +267,9 @@ class _Run:
         assert self.checkpoint is not None
         tensors, values = read_tensors(self.checkpoint)
         if values.get("fingerprint") != self._fingerprint:
-            raise UserError(f"{self.checkpoint} belongs to another recipe, seed or data set and cannot be resumed")
+            raise UserError(
+                f"{self.checkpoint} belongs to another recipe, seed, data set or version of scnf and cannot be resumed"
+            )
         self.objectives, self.steps, self.taken = values["objectives"], values["steps"], values["taken"]
         self.best = _Best(values["best_objective"], tensors_under("best.", tensors))
         self.history = [Record(**record) for record in values["history"]]

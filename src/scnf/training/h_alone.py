@@ -1,5 +1,8 @@
 """The last part of a run or round, in which f stands still: the h that learns alone, and by what."""
 
+import math
+from functools import cached_property
+
 import torch
 from torch import Tensor
 
@@ -65,9 +68,12 @@ class HAlone:
         self.stored = StoredLatents(model, batches, self.device)
         self._far_out = _FAR_OUT * model.dimensions
         self._limit = self._far_out - of_a_gaussian
-        self._lead = foretold.said
-        if self._lead is None and foretold.any_hidden and not foretold.has_graph:
-            self._lead = self.stored.posterior(self.before)
+
+    @cached_property
+    def _lead(self) -> Tensor | None:
+        """What leads the new h, ``[N, K]``: what an h has said that was alone, or else what the h before says."""
+        by_h_before = self.foretold.said is None and self.foretold.any_hidden and not self.foretold.has_graph
+        return self.stored.posterior(self.before) if by_h_before else self.foretold.said
 
     def begin(self) -> None:
         """Put a new h in the place of the one before, which had to follow f, ended in a bad place and stays there."""
@@ -80,7 +86,7 @@ class HAlone:
 
     def _built(self) -> ClassConditional:
         # What a step draws must not depend on whether a resumed run has to build here.
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng():
             torch.manual_seed(self.batches.seed)
             return build_conditional(self.recipe.model, self.model.shape, self.model.classes)
 
@@ -112,9 +118,10 @@ class HAlone:
         return log_joint if guess is None else log_joint + log_of(guess, rows).to(self.device)
 
     def is_better(self) -> bool:
-        """Return whether the new h makes the rows, without noise, more likely than the one before: by equation 1.
+        """Return whether the new h makes the rows, without noise, more likely than the one before.
 
-        A new h needs its steps. After too few of them it is worse than the one that it was to follow.
+        By equation 1, as h learns: a row that f has thrown far out counts less. A new h needs its steps; after too few
+        of them it is worse than the one that it was to follow.
         """
         count = len(self.batches.x)
         judged = min(count, _ROWS_TO_JUDGE)
@@ -127,8 +134,10 @@ class HAlone:
 
     @torch.no_grad()
     def _nll(self, model: SemiConditionalFlow, rows: Tensor) -> float:
-        nll = marginal_nll(self.stored.log_joint(model, rows).cpu(), self.batches.y[rows])
-        return float(self._limited(nll - self.stored.clear.ladj[rows]).double().mean())
+        nll = (
+            marginal_nll(self.stored.log_joint(model, rows).cpu(), self.batches.y[rows]) - self.stored.clear.ladj[rows]
+        )
+        return float(self._limited(nll.nan_to_num(math.inf)).double().mean())
 
     def _limited(self, nll: Tensor) -> Tensor:
         """Let a row that f has thrown far out, where h cannot bring it back, count less."""

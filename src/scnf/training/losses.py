@@ -59,7 +59,7 @@ def limited(nll: Tensor, most: float, scale: float) -> Tensor:
         >>> limited(torch.tensor([-3.0, 2.0, 5.0, 1001.0]), most=2.0, scale=1.0)
         tensor([-3.0000,  2.0000,  2.7500,  2.9990])
     """
-    excess = (nll - most).clamp(min=0)
+    excess = (nll - most).clamp(min=0, max=1e30)  # of an infinite one, too
     return nll.clamp(max=most) + scale * excess / (scale + excess)
 
 

@@ -205,7 +205,7 @@ class Trial:
 
     def _plan_rounds(self) -> None:
         """Let a run whose time is limited have as many rounds as there is time for, once its pace is known."""
-        if self.pace.seconds is not None and self.step == _STEPS_OF_PACE and self.progress > 0:
+        if self.pace.seconds is not None and self.step == _STEPS_OF_PACE:
             self.rounds = rounds_in(self.spec, self.step / self.progress)
 
     def _enter(self, phase: Phase) -> None:
@@ -218,6 +218,7 @@ class Trial:
         if phase.kind == "h alone" and self.alone is None:
             self._leave_h_alone(is_new)
 
+    @fast_products()
     def _end_phase(self) -> None:
         """Take the averaged weights; of an h that was alone and the one before it, the better one stays.
 
@@ -236,7 +237,7 @@ class Trial:
         elif self.foretold.any_hidden and self.phase.round + 1 < self.rounds:
             self.foretold.said = alone.stored.posterior(self.model)
             self._weigh_all_rows_alike()
-        self.average.begin_anew()
+        self._average_anew()
         let_h_learn(self.optimizer, self.spec, alone=False)
 
     def _weigh_all_rows_alike(self) -> None:
@@ -249,8 +250,13 @@ class Trial:
         self.alone = self._h_alone()
         if is_new:
             self.alone.begin()
-            self.average.begin_anew()
+            self._average_anew()
             let_h_learn(self.optimizer, self.spec, alone=True)
+
+    def _average_anew(self) -> None:
+        """Begin with another h; if all goes wrong from here on, it is the one to return to."""
+        self.average.begin_anew()
+        torch._foreach_copy_(self._good, self.average.average)
 
     def _h_alone(self) -> HAlone:
         return HAlone(self.model, self.recipe, self.batches, self.foretold, self._of_a_gaussian, self._before)
