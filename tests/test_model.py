@@ -61,7 +61,7 @@ def test_known_labels_leave_the_likelihood_and_its_gradient_as_they_are(model, x
     torch.testing.assert_close(model(x, y), expected)
 
 
-def test_a_limit_of_the_nets_leaves_h_invertible_and_f_as_it_is():
+def test_a_limit_of_the_nets_leaves_h_invertible_and_an_f_of_vectors_as_it_is():
     model = make("vector")
     before = model.encode(x := torch.randn(50, 4).double())
     set_limit(model, 0.5)

@@ -117,24 +117,27 @@ def test_a_flow_is_undone_whatever_its_nets_round():
     torch.testing.assert_close(ladj_back, -ladj)
 
 
-def test_values_beyond_the_limit_are_taken_for_it_and_a_file_keeps_it():
-    net, context = randomize(MLP(3, 4, [8], context_features=2)), torch.eye(2)
+@pytest.mark.parametrize("make", [lambda: MLP(3, 4, [8], context_features=2), lambda: GlowNet(3, 4, 8, 2)])
+def test_values_beyond_the_limit_are_taken_for_it_and_a_file_keeps_it(make):
+    net, context = randomize(make()), torch.eye(2)
     x = torch.tensor([[0.5, -1.0, 1.9], [3.0, -70.0, 0.1]])
+    x = x if isinstance(net, MLP) else x[:, :, None, None].expand(-1, -1, 4, 4)
     near = x.clamp(-2, 2)
     without, of_near = net(x, context), net(near, context)
     assert not torch.equal(without, of_near)
     older = {name: value for name, value in net.state_dict().items() if name != "limit"}
     set_limit(net, 2.0)
     assert torch.equal(net(x, context), of_near)
-    again = MLP(3, 4, [8], context_features=2)
+    again = make()
     again.load_state_dict(net.state_dict())
     assert torch.equal(again(x, context), of_near)
     again.load_state_dict(older)  # of a file from before there were limits
     assert torch.equal(again(x, context), without)
 
 
-def test_a_net_without_a_context_has_no_limit():
-    net = randomize(MLP(3, 4, [8]))
-    set_limit(torch.nn.Sequential(net), 2.0)
+@pytest.mark.parametrize("net", [MLP(3, 4, [8]), ResidualMLP(3, 4, 8, 1), ConvResNet(3, 4, 8, 1)])
+def test_other_nets_have_no_limit(net):
+    set_limit(torch.nn.Sequential(randomize(net)), 2.0)
     x = torch.tensor([[3.0, -70.0, 0.1]])
+    x = x[:, :, None, None].expand(-1, -1, 4, 4) if isinstance(net, ConvResNet) else x
     assert not torch.equal(net(x), net(x.clamp(-2, 2)))

@@ -5,7 +5,7 @@ import torch
 from lightning_fabric import Fabric
 
 from scnf.model import Latents
-from scnf.nets import MLP, NO_LIMIT
+from scnf.nets import MLP, NO_LIMIT, GlowNet
 from scnf.training import TrainingData, h_alone, schedule, together
 from scnf.training import trial as trial_module
 from scnf.training.batch_part import BatchPart
@@ -61,6 +61,14 @@ def test_any_h_that_learns_may_be_left_alone(monkeypatch, h, guess):
     alone.run()
     log_joint = alone.model.log_joint(DATA.x)
     assert float((log_joint.argmax(1) != torch.arange(80) % 3).float().mean()) < 0.1
+
+
+def test_glow_nets_of_an_f_that_learns_have_a_limit_from_the_start():
+    x = torch.randint(0, 4, (40, 1, 4, 4), dtype=torch.uint8)
+    f = {"kind": "multiscale", "levels": [{"channel": 1, "keep": 2}], "hidden": 4, "net": "glow"}
+    trained = trial(TrainingData(x, torch.arange(40) % 3, 3, levels=4), f=f)
+    assert {float(net.limit) for net in trained.model.flow.modules() if isinstance(net, GlowNet)} == {10.0}
+    assert limits(trained) == {NO_LIMIT}  # those of h
 
 
 def test_h_alone_makes_its_rows_more_likely():

@@ -9,7 +9,7 @@ from torch import Tensor
 from scnf.data.batches import Batches
 from scnf.densities import ClassConditional
 from scnf.model import Latents, SemiConditionalFlow
-from scnf.nets import set_limit
+from scnf.nets import FARTHEST, set_limit
 from scnf.recipes.build import build_conditional
 from scnf.recipes.schema import Recipe
 from scnf.training.batch_part import BatchPart
@@ -25,9 +25,6 @@ _OLD_H_LEADS = 1 / 6
 _STEPS_LED = 300
 # Rows that set the data-dependent start.
 _FIRST_ROWS = 4096
-# A row that f throws far out is no more than that: what the nets of h would make of such values, step after step, is
-# that a single row outweighs all others. No row that h could tell of gets there: 9 was the most in a trained model.
-_FARTHEST = 10.0
 # So many nats a component less likely than under a Gaussian is no row that could teach anything.
 _FAR_OUT = 10
 # Rows by which two h are compared: the means of so many tell differences of some tenths of a nat.
@@ -78,7 +75,7 @@ class HAlone:
     def begin(self) -> None:
         """Put a new h in the place of the one before, which had to follow f, ended in a bad place and stays there."""
         new = self._built()
-        set_limit(new, _FARTHEST)
+        set_limit(new, FARTHEST)
         rows, z_f = self.stored.first(_FIRST_ROWS)
         guess = self.foretold.by_graph()
         new.initialize(z_f, self.batches.y[rows], None if guess is None else guess[rows])

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from scnf.data.batches import Batches, seeded
 from scnf.model import SemiConditionalFlow
-from scnf.nets import set_products
+from scnf.nets import FARTHEST, set_limit, set_products
 from scnf.processor import fast_products, keep_memory
 from scnf.recipes.build import build_model
 from scnf.recipes.schema import Recipe
@@ -79,6 +79,7 @@ class Trial:
             first = data.excerpt(_FIRST_ROWS)
             self.model.initialize(*start_rows(first, self.spec))
         self._of_a_gaussian = gaussian_log_density(first.continuous())
+        set_limit(self.model.flow, FARTHEST)
         set_products(self.model, torch.bfloat16 if self.spec.products == "bf16" else None)
         # Only the steps of training are compiled: all else is called too seldom, and with batches of other sizes.
         trained = compiled(self.model) if self.spec.compile else self.model
