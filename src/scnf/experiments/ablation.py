@@ -67,6 +67,6 @@ def rows(of: str, recipe: str) -> tuple[Row, ...]:
 
 
 _ROWS = tuple(row for recipe in WITHOUT for row in rows(recipe, recipe))
-STUDY = Study(name="ablation", rows=_ROWS, data=("mnist",), labels=100, splits=1, minutes=5.0, one_time=False)
+STUDY = Study(name="ablation", rows=_ROWS, data=("mnist",), labels=100, splits=1, minutes=10.0, one_time=False)
 _EXPERIMENT = StudyExperiment(STUDY, "scnf.experiments.ablation_render")
 plan, run, rendered = _EXPERIMENT.plan, _EXPERIMENT.run, _EXPERIMENT.rendered
